@@ -1,0 +1,54 @@
+# Every target does its own set-up in .venv: Python 3.11 or newer, pip and make are all it needs, and nothing outside
+# this folder is touched. A second run finds the set-up done.
+
+PYTHON ?= python3
+JOBS ?= 2
+PINS := .ci/constraints.txt
+PIP := .venv/bin/python -m pip --quiet --disable-pip-version-check
+INSTALL := $(PIP) install --constraint $(PINS)
+PYTEST := .venv/bin/python -P -m pytest -n $(JOBS)
+
+.PHONY: install dev demo test contract system lint
+
+install: .venv/.ready
+
+dev: .venv/.ready-dev
+
+# `make demo ARGS='--say hello'`
+demo: .venv/.ready
+	.venv/bin/pi-connector demo $(ARGS)
+
+test: .venv/.ready-dev
+	$(PYTEST) tests --ignore=tests/contract --ignore=tests/system $(ARGS)
+
+# The real pi; brings its own Node, and needs npm.
+contract: .venv/.ready-dev
+	.ci/pi-install
+	REQUIRE_PI=1 $(PYTEST) tests/contract $(ARGS)
+
+# The shipped unit under a real systemd.
+system: .venv/.ready-dev
+	$(PYTEST) tests/system $(ARGS)
+
+lint: .venv/.ready-dev
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+
+# pip itself is pinned first: the one that comes with Python 3.11 knows neither dependency groups nor constraints of a
+# build. Where Python has no ensurepip (Debian without python3-venv), the pip of the system puts pip into .venv.
+.venv/.pip: $(PINS)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=…")'
+	$(PYTHON) -m venv .venv || { $(PYTHON) -m venv --without-pip --clear .venv \
+		&& $(PYTHON) -m pip --python .venv/bin/python install --quiet --constraint $(PINS) pip; }
+	$(INSTALL) --upgrade pip
+	@touch $@
+
+.venv/.ready: .venv/.pip pyproject.toml $(PINS)
+	$(INSTALL) --build-constraint $(PINS) --editable '.[demo]'
+	@touch $@
+
+.venv/.ready-dev: .venv/.ready
+	$(INSTALL) --group dev
+	@touch $@

@@ -1,0 +1,1 @@
+"""Discord on one side, engines on the other."""
