@@ -1,0 +1,137 @@
+"""Engine: one child generation with the core in front of it; it performs what the core decides, and decides nothing.
+
+One inbox, taken on the event loop by one owner: input, step, effects in order, then the one timer is armed again. An
+input that comes while a step's effects are being performed waits in the inbox.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+
+from engine import core
+from engine.child import Child, ChildSpec, Exit
+from engine.commands import encode
+from engine.events import Effect, Exited, Input, Kill, Limits, Note, Read, Released, Stop, Tick, ToolClosed, Write
+from engine.processes import Identity
+from engine.state import Advice, State, advice, deadline
+from engine.wire import Framer, Line
+
+Tell = Callable[[tuple[Effect, ...], bool], None]
+"""Hears what the core told, in order, and whether the engine is busy after it (BEHAVIOUR §1.1)."""
+
+
+class Engine:
+    """One generation. All methods belong to one event loop; made by `start` only."""
+
+    def __init__(self, child: Child, limits: Limits, max_line: int, tell: Tell, clock: Callable[[], int]) -> None:
+        self._child = child
+        self._tell = tell
+        self._clock = clock
+        self._framer = Framer(max_line)
+        self._inbox: deque[Input] = deque()
+        self._performing = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._stopping: asyncio.Task[Exit] | None = None
+        self.state: State
+        self.state, effects = core.start(child.generation, limits, clock())
+        self._perform(effects)
+        self._arm()
+        self._living = asyncio.create_task(self._live())
+
+    @classmethod
+    async def start(
+        cls,
+        spec: ChildSpec,
+        limits: Limits,
+        *,
+        generation: int,
+        max_line: int,
+        tell: Tell,
+        clock: Callable[[], int] = time.monotonic_ns,
+    ) -> "Engine":
+        """Spawn the child and ask its state. Raises ChildUnusable for what the set-up must mend, OSError otherwise."""
+        return cls(await Child.spawn(spec, generation), limits, max_line, tell, clock)
+
+    @property
+    def identity(self) -> Identity:
+        """Pid and start time of the child."""
+        return self._child.identity
+
+    @property
+    def busy(self) -> bool:
+        """BEHAVIOUR §1.1: whether a turn given now would have to wait."""
+        return self.state.busy
+
+    def advise(self, long_wait: int) -> Advice:
+        """What a person's line would do now (BEHAVIOUR §4, §5); `long_wait` in nanoseconds."""
+        return advice(self.state, self._clock(), long_wait)
+
+    def stderr_tail(self) -> tuple[str, ...]:
+        """The child's last words on stderr, for the log only."""
+        return self._child.stderr_tail()
+
+    def give(self, given: Input) -> None:
+        """Post one input; it is taken at once unless effects are being performed."""
+        self._inbox.append(given)
+        if self._performing:
+            return
+        self._performing = True
+        try:
+            while self._inbox:
+                self.state, effects = core.step(self.state, self._inbox.popleft(), self._clock())
+                self._perform(effects)
+        finally:
+            self._performing = False
+        self._arm()
+
+    async def stop(self) -> Exit:
+        """Stop the child (BEHAVIOUR §1.17); nothing is written from now on."""
+        self.give(Stop())
+        return await self.wait()
+
+    async def wait(self) -> Exit:
+        """The child's exit, after the last word it wrote was read and its end was told."""
+        return await asyncio.shield(self._living)
+
+    async def _live(self) -> Exit:
+        """Read until the process is gone, then tell its end, once (BEHAVIOUR §7.12)."""
+        await self._child.pump(self._deliver)
+        self._read(self._framer.close())
+        ended = await self._child.wait()
+        self.give(Exited(self._child.generation, ended.code))
+        return ended
+
+    def _deliver(self, chunk: bytes) -> None:
+        self._read(self._framer.read(chunk))
+
+    def _read(self, lines: tuple[Line, ...]) -> None:
+        if lines:
+            self.give(Read(self._child.generation, lines))
+
+    def _perform(self, effects: tuple[Effect, ...]) -> None:
+        """Writes and the stop ladder are done here; the rest is told."""
+        told: list[Effect] = []
+        for effect in effects:
+            match effect:
+                case Write(commands):
+                    if self._child.write(b"".join(map(encode, commands))) == "closed":
+                        told.append(Note("write-after-close"))
+                case Kill():
+                    self._stopping = self._stopping or asyncio.create_task(self._child.stop())
+                case _:
+                    if isinstance(effect, ToolClosed | Released):
+                        self._child.note_free()
+                    told.append(effect)
+        if effects:
+            self._tell(tuple(told), self.state.busy)
+
+    def _arm(self) -> None:
+        """The one timer stands at the core's one deadline."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        due = deadline(self.state)
+        if due is not None:
+            wait = max(0, due - self._clock()) / 1e9
+            self._timer = asyncio.get_running_loop().call_later(wait, self.give, Tick())
