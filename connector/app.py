@@ -1,0 +1,261 @@
+"""Builds the concrete things of `run` and takes them down again in order; it does nothing else."""
+
+import asyncio
+import signal
+from collections.abc import MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from connector import chain, facts, sessions, started
+from connector.access import Rules, Us, admits
+from connector.backfill import Backfill
+from connector.children import Children
+from connector.clock import Clock
+from connector.dispatch import Dispatcher, Parts
+from connector.exits import ExitCode, Refusal
+from connector.gateway import Gateway
+from connector.hearing import Hearing
+from connector.lane_events import Quit, Recover, Shutdown
+from connector.lanes import Lanes, restored
+from connector.ledger import Known, Ledger
+from connector.lock import StateLock
+from connector.logs import Logs
+from connector.messages import Author, Place
+from connector.people import People
+from connector.ports import Connected
+from connector.posting import Posting
+from connector.settings import Settings, nanoseconds
+from connector.settings_load import problems, refuse
+from connector.state_folder import prepare_state_folder, state_folder
+from connector.token import Token
+from connector.trust import trust_findings
+from connector.wiring import access_rules, discord_options, lane_rules, nursery
+from connector.world import AT_CHILD, World
+from engine import processes, sweep
+from engine.processes import Identity
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a run needs from its surroundings."""
+
+    settings: Settings
+    token: Token
+    environ: MutableMapping[str, str]
+    logs: Logs
+
+
+async def run(program: Program) -> ExitCode:
+    """`pi-connector run`: relays until stopped, then takes everything down; the exit code. Raises Refusal."""
+    settings, log = program.settings, program.logs.log
+    refuse(problems(settings))
+    folder = state_folder(settings, program.environ)
+    for finding in (*trust_findings(settings), *program.token.findings, *prepare_state_folder(folder)):
+        log.warning("connector.finding", key=finding.key, text=finding.text, mend=finding.mend)
+    processes.become_subreaper()
+    with StateLock(folder):
+        ledger = Ledger.open(folder)
+        try:
+            return await Run(program, ledger).live()
+        finally:
+            await ledger.close()
+
+
+class Run:
+    """One life of the connector on an open ledger."""
+
+    def __init__(self, program: Program, ledger: Ledger) -> None:
+        self._program, self._ledger = program, ledger
+        self._settings, self._log = program.settings, program.logs.log
+        self._clock = Clock()
+        self._asked = 0
+        self._impatient = asyncio.Event()
+        self._dispatcher: Dispatcher
+        self._gateway: Gateway
+        self._children: Children
+        self._posting: Posting
+
+    async def live(self) -> ExitCode:
+        """Recover, relay, and go down in order."""
+        settings = self._settings
+        known = await self._ledger.load()
+        in_row = chain.in_a_row(known.chain, self._clock.now(), nanoseconds(settings.supervision.wedge_gap))
+        lanes = restored(Lanes(rules=lane_rules(settings), in_row=in_row), known.world)
+        version = await self._tell_start(known, lanes)
+        self._build(lanes)
+        if in_row >= settings.supervision.max_wedges:
+            await self._refuse_start(in_row)
+        await self._ledger.commit([facts.Up(self._clock.now(), version)], at=self._clock.now())
+        await self._sweep(lanes.world)
+        self._listen()
+        self._dispatcher.put(await asyncio.to_thread(recovery, lanes.world))
+        return await self._relay()
+
+    def _build(self, lanes: Lanes) -> None:
+        settings = self._settings
+        rules = access_rules(settings)
+        self._gateway = Gateway(discord_options(settings, self._program.token), self._hear, self._log)
+        self._dispatcher = Dispatcher(
+            Parts(
+                lanes=lanes,
+                ledger=self._ledger,
+                discord=self._gateway,
+                hearing=Hearing(rules, threads=settings.discord.reply_in == "thread"),
+                clock=self._clock,
+                log=self._log,
+                reactions=settings.discord.reactions,
+                us=lambda message: Us(self._gateway.us, self._gateway.managed_role(message.place.guild)),
+            )
+        )
+        self._children = Children(nursery(settings, self._program.environ), self._dispatcher.put, self._log)
+        self._posting = Posting(self._gateway, self._dispatcher.posted, self._log)
+        self._dispatcher.children, self._dispatcher.posting = self._children, self._posting
+        self._dispatcher.on_person = People(rules, self._dispatcher, self._ledger, self._clock, self._log).act
+        backfill = Backfill(self._gateway, lanes.world, allowed(rules), self._dispatcher.put, self._log)
+        self._dispatcher.on_said = backfill.live
+
+        def connected(event: Connected) -> None:
+            self._log.info("connector.ready" if event.fresh else "gateway.resumed")
+            backfill.begin(lanes.world.seen)
+            self._dispatcher.spawn(backfill.run())
+
+        self._dispatcher.on_connected = connected
+
+    def _hear(self, event: Any) -> None:
+        self._dispatcher.hear(event)
+
+    async def _tell_start(self, known: Known, lanes: Lanes) -> str:
+        """CONTRACT's `connector.started`; the version."""
+        found = await asyncio.to_thread(started.facts, self._settings, self._program.environ)
+        self._log.info(
+            "connector.started",
+            **found.fields(),
+            last_exit=chain.last_exit(known.chain),
+            wedges_in_a_row=lanes.in_row,
+            recovered=sum(round_.pending for round_ in lanes.world.rounds.values()),
+            dead=await self._ledger.dead(),
+        )
+        return found.version
+
+    async def _refuse_start(self, in_row: int) -> None:
+        """Too many failed starts in a row: say so where somebody waits, and refuse (BEHAVIOUR §6)."""
+        most = self._settings.supervision.max_wedges
+        raise Refusal(
+            f"the agent failed {in_row} times in a row (supervision.max_wedges = {most})",
+            "see the log for why, mend it, then run pi-connector reset-wedges",
+        )
+
+    async def _sweep(self, world: World) -> None:
+        """End every child of an earlier life that still runs, with its descendants (BEHAVIOUR §6)."""
+        for child in list(world.children.values()):
+            who = Identity(child.pid, child.started)
+            swept = 0
+            if processes.alive(who):
+                swept = (await sweep.end_tree(who, kill_after=self._settings.engine.kill_after)).ended
+                self._log.warning("engine.exit", child=child.child, lane=child.lane, swept=swept, reason="left behind")
+            ended = facts.ChildEnded(child.child, 0, expected=False)
+            world.apply(ended)
+            await self._ledger.commit([ended], at=self._clock.now())
+
+    def _listen(self) -> None:
+        """SIGTERM and SIGINT: the first asks to stop, a second one skips the draining."""
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._loop_fault)
+        for signum in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(signum, self._on_signal)
+
+    def _on_signal(self) -> None:
+        self._asked += 1
+        if self._asked > 1:
+            self._impatient.set()
+        self._dispatcher.put(Shutdown())
+
+    def _loop_fault(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """A fault in a callback is a fault of ours; what carries no exception is only told."""
+        error = context.get("exception")
+        if isinstance(error, Exception):
+            self._dispatcher.fault(error)
+        else:
+            self._log.warning("loop.trouble", text=str(context.get("message", "")))
+
+    async def _relay(self) -> ExitCode:
+        works = {
+            asyncio.create_task(self._gateway.run(), name="gateway"),
+            asyncio.create_task(self._dispatcher.run(), name="dispatcher"),
+            asyncio.create_task(self._posting.run(), name="posting"),
+        }
+        ending = asyncio.create_task(self._dispatcher.ending(), name="ending")
+        try:
+            await asyncio.wait({ending, *works}, return_when=asyncio.FIRST_COMPLETED)
+            quit_ = _how_it_ends(ending, works)
+        except Refusal as refusal:
+            await self._take_down(works)
+            await self._put_down(Quit(ExitCode.REFUSED, refusal.reason))
+            raise
+        except Exception as error:
+            await self._take_down(works)
+            await self._put_down(Quit(ExitCode.FAULT, f"internal fault: {error!r}"), fell=True)
+            raise
+        await self._take_down(works)
+        await self._put_down(quit_)
+        if quit_.code == ExitCode.REFUSED:
+            raise Refusal(quit_.reason, "mend the child's command, then start again")
+        self._log.info("connector.stopped", code=quit_.code, reason=quit_.reason)
+        return ExitCode(quit_.code)
+
+    async def _take_down(self, works: set[asyncio.Task[None]]) -> None:
+        """Children first, then what is still to be posted, then the way to Discord."""
+        await self._children.stop_all()
+        await self._unless_impatient(self._posting.drain(self._settings.discord.stop_timeout))
+        await self._gateway.close()
+        await self._dispatcher.settle()
+        for work in works:
+            work.cancel()
+        await asyncio.gather(*works, return_exceptions=True)
+
+    async def _unless_impatient(self, work: Any) -> None:
+        tasks = [asyncio.ensure_future(work), asyncio.create_task(self._impatient.wait())]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _put_down(self, quit_: Quit, *, fell: bool = False) -> None:
+        now = self._clock.now()
+        last: list[facts.AnyFact] = [facts.Fell(now, quit_.reason)] if fell else []
+        await self._ledger.commit([*last, facts.Down(now, quit_.code, quit_.reason)], at=now)
+
+
+def _how_it_ends(ending: "asyncio.Task[Quit]", works: set["asyncio.Task[None]"]) -> Quit:
+    """The lanes' word, or the fault of a part that ended before it."""
+    for work in works:
+        if work.done() and not work.cancelled() and (error := work.exception()) is not None:
+            ending.cancel()
+            raise error
+    if ending.done():
+        return ending.result()
+    raise RuntimeError("a part of the connector ended without a word")
+
+
+def allowed(rules: Rules) -> Any:
+    """Whether history of a channel is read: what an operator may ask in."""
+
+    def judge(place: Place) -> bool:
+        somebody = Author(next(iter(rules.operators | rules.users), 0), "")
+        return admits(rules, somebody, place) is None or not (rules.operators | rules.users)
+
+    return judge
+
+
+def recovery(world: World) -> Recover:
+    """What the session files tell of the rounds that were at a child."""
+    begun: set[str] = set()
+    tooled: set[str] = set()
+    for lane in world.lanes.values():
+        rounds = {str(r.message): r.id for name in lane.held if (r := world.rounds[name]).phase in AT_CHILD}
+        if rounds and lane.session:
+            told = sessions.evidence(Path(lane.session), rounds.keys())
+            begun |= {rounds[mark] for mark in told.begun}
+            tooled |= {rounds[mark] for mark in told.tooled}
+    return Recover(frozenset(begun), frozenset(tooled))

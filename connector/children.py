@@ -1,0 +1,139 @@
+"""The children of the pool as running engines: starts, feeds and stops them as the lanes say; it decides nothing."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from connector import sessions
+from connector.lane_events import ChildDown, ChildSays, ChildUp, Input, SessionGone
+from connector.logs import Log
+from engine.child import ChildSpec, ChildUnusable, Exit
+from engine.events import Effect, Limits, Note
+from engine.events import Input as EngineInput
+from engine.runner import Engine
+from engine.state import Advice
+
+
+@dataclass(frozen=True, slots=True)
+class Nursery:
+    """How children are started: command and bounds, `long_wait` in nanoseconds."""
+
+    spec: ChildSpec
+    limits: Limits
+    max_line: int
+    long_wait: int
+
+
+class Children:
+    """Engines by lane. Everything told goes to `put` as an input of the lanes."""
+
+    def __init__(self, nursery: Nursery, put: Callable[[Input], None], log: Log) -> None:
+        self._nursery = nursery
+        self._put = put
+        self._log = log
+        self._engines: dict[str, tuple[int, Engine]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._notes: dict[tuple[int, str], int] = {}
+
+    def advise(self, lane: str) -> Advice:
+        """What the lane's engine would do with a person's line now."""
+        found = self._engines.get(lane)
+        return found[1].advise(self._nursery.long_wait) if found is not None else Advice.QUEUE
+
+    def spawn(self, lane: str, child: int, session: str) -> None:
+        """Start a child for the lane; a session file that cannot be resumed is told first."""
+        self._run(self._live(lane, child, session))
+
+    def tell(self, lane: str, child: int, given: EngineInput) -> None:
+        """Feed the lane's engine; one that is gone hears nothing, its end was told."""
+        found = self._engines.get(lane)
+        if found is not None and found[0] == child:
+            found[1].give(given)
+
+    def retire(self, lane: str, child: int) -> None:
+        """Stop this child; its exit is told when it is gone."""
+        found = self._engines.get(lane)
+        if found is not None and found[0] == child:
+            self._run(_stop(found[1]))
+
+    async def stop_all(self) -> None:
+        """Stop all children and wait until they and what they left are gone and told."""
+        while self._tasks:
+            for _, engine in list(self._engines.values()):
+                self._run(_stop(engine))
+            await asyncio.wait(set(self._tasks))
+
+    def _run(self, work: "asyncio._CoroutineLike[None]") -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _live(self, lane: str, child: int, session: str) -> None:
+        if session and not await asyncio.to_thread(self._session_usable, Path(session)):
+            self._put(SessionGone(lane))
+
+        def tell(told: tuple[Effect, ...], busy: bool) -> None:
+            self._note(lane, child, told)
+            self._put(ChildSays(lane, child, told, busy))
+
+        held: list[tuple[tuple[Effect, ...], bool]] = []
+        listening: list[Callable[[tuple[Effect, ...], bool], None]] = [lambda told, busy: held.append((told, busy))]
+        try:
+            engine = await Engine.start(
+                self._nursery.spec,
+                self._nursery.limits,
+                generation=child,
+                max_line=self._nursery.max_line,
+                tell=lambda told, busy: listening[0](told, busy),  # noqa: PLW0108 - the listener changes once
+            )
+        except ChildUnusable as unusable:
+            reason = f"agent.command: {unusable.reason}; {unusable.mend}"
+            self._put(ChildDown(lane, child, None, expected=False, reason=reason))
+            return
+        except OSError as error:
+            self._log.error("engine.exit", lane=lane, child=child, reason=f"could not be started: {error}")
+            self._put(ChildDown(lane, child, -1, expected=False))
+            return
+        self._engines[lane] = (child, engine)
+        self._put(ChildUp(lane, child, engine.identity.pid, engine.identity.started))
+        listening[0] = tell
+        for told, busy in held:
+            tell(told, busy)
+        ended = await engine.wait()
+        del self._engines[lane]
+        self._exited(lane, child, ended, engine)
+        self._put(ChildDown(lane, child, ended.code, ended.expected))
+
+    def _session_usable(self, path: Path) -> bool:
+        if sessions.usable(path):
+            return True
+        sessions.keep_aside(path)
+        return False
+
+    def _note(self, lane: str, child: int, told: tuple[Effect, ...]) -> None:
+        """Log the first note of a kind of each child; count the rest."""
+        for effect in told:
+            if isinstance(effect, Note):
+                key = (child, effect.kind)
+                self._notes[key] = self._notes.get(key, 0) + 1
+                if self._notes[key] == 1:
+                    self._log.info("engine.note", lane=lane, child=child, kind=effect.kind, detail=effect.detail[:500])
+
+    def _exited(self, lane: str, child: int, ended: Exit, engine: Engine) -> None:
+        swept = "not verifiable here" if ended.swept is None else ended.swept
+        fields = {"lane": lane, "child": child, "code": ended.code, "expected": ended.expected, "swept": swept}
+        counts = {kind: count for (number, kind), count in self._notes.items() if number == child and count > 1}
+        self._notes = {key: count for key, count in self._notes.items() if key[0] != child}
+        if counts:
+            fields["notes"] = counts
+        if ended.left:
+            fields["left"] = list(ended.left)
+        if ended.expected:
+            self._log.info("engine.exit", **fields)
+        else:
+            self._log.warning("engine.exit", **fields, stderr=list(engine.stderr_tail()))
+
+
+async def _stop(engine: Engine) -> None:
+    await engine.stop()

@@ -1,0 +1,272 @@
+"""discord.py's client with the connection in our own hands; it reads events and decides nothing about them.
+
+discord.py's own loop retries a resumable close with no pause, dies of one malformed event and of a gateway that is
+down at the first connect. This one replaces `Client.connect`; its parsers of messages and interactions are ours.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import aiohttp
+import discord
+import yarl
+from discord.gateway import DiscordWebSocket, ReconnectWebSocket
+
+from connector.exits import Refusal
+from connector.gateway_facts import Json
+from connector.gateway_pauses import Budget, Clock, Pauses
+from connector.logs import Log
+
+_CONNECT_LIMIT = 60.0
+_CLOSE_LIMIT = 2.0
+_RESUME_TRIES = 3
+_LOST_SESSION = 1.0
+_EVENTS = ("MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_DELETE_BULK", "INTERACTION_CREATE")
+_STEP = "open https://discord.com/developers/applications, choose the application, "
+_BAD_TOKEN = _STEP + "Bot, Reset Token, and put the new one into the token file"
+_INTENTS = _STEP + "Bot, Privileged Gateway Intents, switch on MESSAGE CONTENT INTENT, and save"
+
+
+def bad_token() -> Refusal:
+    """The refusal of a token that Discord does not know."""
+    return Refusal("Discord does not accept the bot token", _BAD_TOKEN)
+
+
+def fatal(code: int | None) -> Refusal | None:
+    """The refusal behind a close code of the gateway that no further attempt would change."""
+    match code:
+        case 4004:
+            return bad_token()
+        case 4013 | 4014:
+            return Refusal("Discord does not allow the bot to read messages (message content intent)", _INTENTS)
+        case 4010 | 4011 | 4012:
+            return Refusal(f"Discord's gateway refuses this client (close code {code})", "install the newest version")
+        case _:
+            return None
+
+
+class Ears(Protocol):
+    """Who is told of events, in order and at once; what he raises counts as the event's being malformed."""
+
+    def connecting(self) -> None:
+        """READY was read; guilds follow."""
+
+    def ready(self) -> None:
+        """The guilds are known."""
+
+    def resumed(self) -> None:
+        """What was missed has been replayed."""
+
+    def event(self, name: str, data: Json) -> None:
+        """One of the events that are read by ourselves."""
+
+    def malformed(self, name: str) -> None:
+        """An event could not be read; the connection goes on."""
+
+    def down(self, reason: str) -> None:
+        """The gateway is gone; the next attempt follows after a pause."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """What a RESUME needs."""
+
+    id: str
+    sequence: int | None
+    gateway: yarl.URL
+
+
+class Client(discord.Client):
+    """One bot's connection, kept up until the task that runs `connect` is cancelled or Discord refuses for good.
+
+    `gateway` is the gateway's address (None: Discord's own), `ready_wait` how many seconds without a further guild
+    end the start of a session, `identified` is told each IDENTIFY (nanoseconds since the epoch).
+    """
+
+    def __init__(
+        self,
+        ears: Ears,
+        log: Log,
+        *,
+        gateway: str | None,
+        pauses: Pauses,
+        budget: Budget,
+        clock: Clock,
+        identified: Callable[[int], None],
+        ready_wait: float,
+    ) -> None:
+        intents = discord.Intents.none()
+        intents.guilds = intents.guild_messages = intents.dm_messages = intents.message_content = True
+        super().__init__(
+            intents=intents,
+            max_messages=None,
+            member_cache_flags=discord.MemberCacheFlags.none(),
+            chunk_guilds_at_startup=False,
+            guild_ready_timeout=ready_wait,
+            max_ratelimit_timeout=30.0,
+        )
+        self._ears, self._log, self._clock = ears, log, clock
+        self._pauses, self._budget, self._identified = pauses, budget, identified
+        self._sockets = _socket_class(self._born, gateway)
+        self._custom = gateway is not None
+        self._open: DiscordWebSocket | None = None
+        self._session: _Session | None = None
+        self._resumes = 0
+        self._reading = ""
+        self._why = ""
+        self._unread: dict[str, int] = {}
+        for name in _EVENTS:
+            # Not discord.py's objects: they would be built for every message of every channel, and break on one key.
+            self._connection.parsers[name] = self._reader(name)
+
+    def dispatch(self, event: str, /, *args: Any, **_kwargs: Any) -> None:
+        """Tell the ears in the first synchronous line; nobody else listens, and handlers as tasks lose the order."""
+        match event:
+            case "socket_event_type":
+                self._reading = args[0]
+            case "connect":
+                self._came_up()
+                self._ears.connecting()
+            case "ready":
+                self._ears.ready()
+            case "resumed":
+                self._came_up()
+                self._ears.resumed()
+            case _:
+                pass  # events of discord.py's own objects, which nobody asked for
+
+    def _came_up(self) -> None:
+        self._resumes = 0
+        self._pauses.up()
+
+    def _reader(self, name: str) -> Callable[[Any], None]:
+        return lambda data: self._ears.event(name, data)
+
+    def _born(self, socket: DiscordWebSocket) -> None:
+        self._open = socket
+
+    async def before_identify_hook(self, _shard_id: int | None, *, initial: bool = False) -> None:  # noqa: ARG002 - discord.py's name
+        """Count it where discord.py would wait five seconds: the budget has been waited for already."""
+        self._identified(self._budget.spent())
+
+    @property
+    def up(self) -> bool:
+        """Whether a socket stands."""
+        return self._open is not None and self._open.open
+
+    async def renew(self, reason: str) -> None:
+        """Drop the connection and its session: the next one begins afresh."""
+        self._why = reason
+        if self._open is not None:
+            await self._shut(self._open, 1000)
+
+    async def connect(self, *, reconnect: bool = True) -> None:  # noqa: ARG002 - discord.py's signature
+        """Stay connected; raises Refusal at a close that no attempt would change."""
+        while True:
+            if self._session is None and (wait := self._budget.wait()) > 0:
+                self._log.info("gateway.identify_waits", seconds=round(wait, 1))
+                await self._clock.sleep(wait)
+            floor, reason = 0.0, ""
+            try:
+                await self._attempt()
+            except ReconnectWebSocket as closed:
+                reason = f"closed with {self._code()}" if self._code() else f"asked to {closed.op.lower()}"
+                if not closed.resume:
+                    self._session = None
+                    floor = _LOST_SESSION + 4 * self._clock.random()
+            except discord.ConnectionClosed as closed:
+                if (refusal := fatal(closed.code)) is not None:
+                    raise refusal from None
+                reason = f"closed with {closed.code}"
+            except (OSError, aiohttp.ClientError, discord.DiscordException) as error:
+                reason = f"{type(error).__name__}: {error}"
+            except Exception as error:  # noqa: BLE001 - a malformed greeting may raise anything; the next may be whole
+                reason = f"{type(error).__name__}: {error}"
+                self._log.warning("gateway.malformed", kind=self._reading or "HELLO", exc_info=True)
+            if self._why:
+                reason, self._why, self._session = self._why, "", None
+            pause = self._pauses.after_failure(floor=floor)
+            self._ears.down(reason)
+            self._log.warning("gateway.down", reason=reason, pause=round(pause, 2), resume=self._session is not None)
+            await self._clock.sleep(pause)
+
+    def _code(self) -> int | None:
+        return self._open.socket.close_code if self._open is not None else None
+
+    async def _attempt(self) -> None:
+        """One connection from beginning to end; whatever ends it is raised."""
+        session = self._session
+        if session is not None and self._resumes >= _RESUME_TRIES:
+            self._session = session = None
+            if (wait := self._budget.wait()) > 0:
+                await self._clock.sleep(wait)
+        self._resumes += session is not None
+        self._open, self._reading = None, ""
+        try:
+            async with asyncio.timeout(_CONNECT_LIMIT):
+                self.ws = await self._sockets.from_client(
+                    self,
+                    gateway=session.gateway if session else None,
+                    session=session.id if session else None,
+                    sequence=session.sequence if session else None,
+                    resume=session is not None,
+                )
+            while True:
+                await self._read(self.ws)
+        finally:
+            await self._left()
+
+    async def _read(self, socket: DiscordWebSocket) -> None:
+        """Read one event; a malformed one is logged once a kind with a count, and the connection goes on."""
+        self._reading = ""
+        try:
+            await socket.poll_event()
+        except (ReconnectWebSocket, discord.ConnectionClosed, OSError, aiohttp.ClientError):
+            raise
+        except Exception:
+            # discord.py's parsers raise what a missing key raises; the sequence has been noted before.
+            name = self._reading
+            self._unread[name] = count = self._unread.get(name, 0) + 1
+            if count == 1 or count % 1_000 == 0:
+                self._log.warning("gateway.malformed", kind=name, count=count, exc_info=True)
+            if name in ("READY", "RESUMED", ""):
+                raise
+            self._ears.malformed(name)
+
+    async def _left(self) -> None:
+        """Remember the session of the socket that ended, and leave neither it nor its heartbeat behind."""
+        socket = self._open
+        if socket is None:
+            return
+        if socket.session_id is not None:
+            self._session = _Session(socket.session_id, socket.sequence, self._trusted(socket.gateway))
+        await self._shut(socket, 4000)
+
+    def _trusted(self, gateway: yarl.URL) -> yarl.URL:
+        """The address to resume at: the token goes to no host but Discord's, or the one that was set."""
+        default = self._sockets.DEFAULT_GATEWAY
+        host = gateway.host or ""
+        known = host == default.host if self._custom else host == "discord.gg" or host.endswith(".discord.gg")
+        return gateway if known and gateway.scheme == default.scheme else default
+
+    async def _shut(self, socket: DiscordWebSocket, code: int) -> None:
+        # A peer that says nothing any more must not hold us; aiohttp drops the socket when it is cancelled.
+        with contextlib.suppress(TimeoutError, OSError, aiohttp.ClientError, RuntimeError):
+            async with asyncio.timeout(_CLOSE_LIMIT):
+                await socket.close(code)
+
+
+def _socket_class(born: Callable[[DiscordWebSocket], None], gateway: str | None) -> type[DiscordWebSocket]:
+    """discord.py's socket, which tells of its birth (a half-made one must be closed too), at our own address."""
+
+    class Socket(DiscordWebSocket):
+        DEFAULT_GATEWAY = yarl.URL(gateway) if gateway is not None else DiscordWebSocket.DEFAULT_GATEWAY
+
+        def __init__(self, socket: aiohttp.ClientWebSocketResponse, *, loop: asyncio.AbstractEventLoop) -> None:
+            super().__init__(socket, loop=loop)
+            born(self)
+
+    return Socket

@@ -1,0 +1,126 @@
+"""Discord's own payloads as plain facts; pure, it asks nobody: what a payload does not hold comes as an argument.
+
+Payloads are read, not discord.py's objects: one reading serves the gateway and the history, and a key that is missing
+where we do not look breaks nothing.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from connector.messages import Attachment, Author, Forward, Message, Place, Reply
+
+Json = Mapping[str, Any]
+
+_EPOCH_MS = 1_420_070_400_000
+_SPOKEN = frozenset({0, 19, 20, 23})
+_FORWARD = 1
+_THREADS = frozenset({10, 11, 12})
+_PRIVATE = frozenset({1, 3})
+_SEND, _SEND_IN_THREADS = 1 << 11, 1 << 38
+_ADMINISTRATOR = 1 << 3
+
+
+def sent_at_ns(snowflake: int) -> int:
+    """When a snowflake was made, in nanoseconds since the epoch, by Discord's clock."""
+    return ((snowflake >> 22) + _EPOCH_MS) * 1_000_000
+
+
+def snowflake_at(at_ns: int) -> int:
+    """The smallest snowflake made at this instant, 0 for one before Discord's epoch."""
+    return max(0, at_ns // 1_000_000 - _EPOCH_MS) << 22
+
+
+def spoken(data: Json) -> bool:
+    """Whether somebody said it: Discord's own lines (joins, pins, renamed threads) are no messages to us."""
+    return data["type"] in _SPOKEN
+
+
+def author(data: Json, *, us: int, roles: frozenset[int] = frozenset()) -> Author:
+    """Who wrote a message payload; a webhook is known by its own id, our own answers to interactions by ours."""
+    user = data["author"]
+    webhook = data.get("webhook_id")
+    if webhook is not None and int(user["id"]) != us:
+        return Author(int(webhook), user.get("username") or "", bot=True, webhook=True)
+    return person(user, data.get("member"), roles=roles)
+
+
+def person(user: Json, member: Json | None = None, *, roles: frozenset[int] = frozenset()) -> Author:
+    """A user payload as an author, under the name the guild knows him by."""
+    name = (member or {}).get("nick") or user.get("global_name") or user.get("username") or ""
+    return Author(int(user["id"]), name, bot=bool(user.get("bot", False)), roles=roles)
+
+
+def member_roles(member: Json, guild: int) -> frozenset[int]:
+    """The roles of a member payload; everybody holds the guild's own, whose id is the guild's."""
+    return frozenset({guild, *map(int, member.get("roles", ()))})
+
+
+def message(data: Json, place: Place, *, us: int, roles: frozenset[int] = frozenset()) -> Message:
+    """A message payload, of an event or of the history, as a fact. KeyError or the like: the payload is malformed."""
+    number = int(data["id"])
+    return Message(
+        id=number,
+        place=place,
+        author=author(data, us=us, roles=roles),
+        text=data["content"],
+        mentions=frozenset(int(user["id"]) for user in data.get("mentions", ())),
+        role_mentions=frozenset(map(int, data.get("mention_roles", ()))),
+        everyone=bool(data.get("mention_everyone", False)),
+        reply=_reply(data, us),
+        forwards=_forwards(data),
+        attachments=_attachments(data),
+        sent_at_ns=sent_at_ns(number),
+    )
+
+
+def referred(data: Json) -> int | None:
+    """The id of the message that a message payload replies to."""
+    reference = data.get("message_reference") or {}
+    found = reference.get("message_id")
+    return None if found is None or reference.get("type", 0) == _FORWARD else int(found)
+
+
+def place(data: Json, *, us: int) -> Place:
+    """A channel payload as a place."""
+    number, kind = int(data["id"]), data["type"]
+    if kind in _PRIVATE:
+        return Place(number, "private", kind="private")
+    guild = _maybe(data.get("guild_id"))
+    if kind in _THREADS:
+        ours = _maybe(data.get("owner_id")) == us
+        return Place(number, data.get("name") or "", guild, _maybe(data.get("parent_id")), kind="thread", ours=ours)
+    return Place(number, data.get("name") or "", guild)
+
+
+def can_write(member: Json | None, place: Place) -> bool:
+    """Whether Discord lets a person write in a place, by the permissions that an interaction carries."""
+    if member is None or "permissions" not in member:
+        return True
+    needed = _SEND_IN_THREADS if place.kind == "thread" else _SEND
+    return bool(int(member["permissions"]) & (needed | _ADMINISTRATOR))
+
+
+def _reply(data: Json, us: int) -> Reply | None:
+    """What is replied to; a deleted message says nothing of its author, so it is none."""
+    target = data.get("referenced_message")
+    if referred(data) is None or not target:
+        return None
+    who = author(target, us=us)
+    text = target.get("content") or "\n".join(forward.text for forward in _forwards(target))
+    return Reply(int(target["id"]), who.id, who.name, text, to_us=who.id == us)
+
+
+def _forwards(data: Json) -> tuple[Forward, ...]:
+    snapshots = (snapshot["message"] for snapshot in data.get("message_snapshots") or ())
+    return tuple(Forward(inner.get("content") or "", _attachments(inner)) for inner in snapshots)
+
+
+def _attachments(data: Json) -> tuple[Attachment, ...]:
+    return tuple(
+        Attachment(int(one["id"]), one["filename"], one["size"], one.get("content_type"), one["url"])
+        for one in data.get("attachments") or ()
+    )
+
+
+def _maybe(snowflake: str | int | None) -> int | None:
+    return None if snowflake is None else int(snowflake)

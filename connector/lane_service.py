@@ -1,0 +1,174 @@
+"""Who is served next: children for lanes, the gate, and the one place where a prompt is written; pure.
+
+Fair: the oldest waiting message first, but a warm child's lane may take up to STREAK more of its own before an older
+waiting lane takes the slot. A waiting lane takes the slot of the least recently used idle child at once.
+"""
+
+import heapq
+
+from connector import facts, notices
+from connector.lane_base import SECOND, Base, Kid, Model, Stand
+from connector.lane_events import Spawn
+from connector.world import Phase, Round
+from engine import events as engine
+
+STREAK = 3
+SPREAD = SECOND // 4
+"""Lanes behind a gate that has opened follow one another at this distance."""
+
+
+class Service(Base):
+    """Serving lanes."""
+
+    __slots__ = ()
+
+    def serve(self, lane: str) -> None:
+        """Give the lane's next round to its child, or ask for a child, or leave it waiting with its reason."""
+        if self.draining or self.stopping:
+            return
+        round_ = self.next_round(lane)
+        if round_ is None:
+            return
+        kid = self.kids.get(lane)
+        if kid is None:
+            heapq.heappush(self.wants, (round_.at, lane))
+        elif kid.idle and self.may_take(kid, round_) and not self.gated(kid, lane):
+            self.write(kid, round_)
+
+    def next_round(self, lane: str) -> Round | None:
+        """What is to be asked now: a round whose wait is over, else the first waiting one of a free lane."""
+        head = self.world.head(lane)
+        if head is not None:
+            if head.phase is not Phase.BACKOFF:
+                return None
+            if head.until > self.now:
+                self.wake(head.until, lane)
+                return None
+            return head
+        waiting = self.world.lane(lane).waiting
+        return self.world.rounds[waiting[0]] if waiting and not self.at_child(lane) else None
+
+    def may_take(self, kid: Kid, round_: Round) -> bool:
+        """Whether a warm child's lane goes on although an older lane may wait for its slot."""
+        if kid.streak < STREAK or not self.older_wants(round_.at):
+            return True
+        self.retire(kid)
+        heapq.heappush(self.wants, (round_.at, kid.lane))
+        return False
+
+    def older_wants(self, at: int) -> bool:
+        """Whether a lane without a child waits with an older message."""
+        self.trim_wants()
+        return bool(self.wants) and self.wants[0][0] < at
+
+    def trim_wants(self) -> None:
+        """Forget wants that are served or changed."""
+        while self.wants:
+            at, lane = self.wants[0]
+            kid, round_ = self.kids.get(lane), self.next_round(lane)
+            leaving = kid is not None and kid.stand is Stand.LEAVING
+            if round_ is not None and round_.at == at and (kid is None or leaving):
+                return
+            heapq.heappop(self.wants)
+
+    def gated(self, kid: Kid, lane: str) -> bool:
+        """Whether the wall is known to stand: nobody runs into it, one lane probes it, the rest follow (§2.4)."""
+        delay = self.delays.get(lane, 0)
+        if delay > self.now:
+            self.wake(delay, lane)
+            return True
+        model = kid.model
+        if model is None or model not in self.unproven:
+            return False
+        until = self.world.gates.get(model, 0)
+        if until > self.now:
+            self.wake(until, lane)
+            return True
+        probe = self.probes.get(model)
+        if probe is not None and probe != lane and self.at_child(probe):
+            return True
+        self.probes[model] = lane
+        return False
+
+    def proven(self, model: Model) -> None:
+        """The provider answers again: those behind the gate follow, spread out."""
+        self.unproven.discard(model)
+        self.probes.pop(model, None)
+        behind = [
+            kid.lane for kid in self.kids.values() if kid.model == model and kid.idle and self.next_round(kid.lane)
+        ]
+        for index, lane in enumerate(sorted(behind, key=self.waits_since)):
+            self.delays[lane] = self.now + (index + 1) * SPREAD
+            self.wake(self.delays[lane], lane)
+
+    def waits_since(self, lane: str) -> int:
+        """When the lane's next message came."""
+        round_ = self.next_round(lane)
+        return round_.at if round_ is not None else self.now
+
+    def unprobe(self, lane: str) -> None:
+        """The probing lane's turn is over without proof: the next one behind the gate probes."""
+        for model, probe in list(self.probes.items()):
+            if probe == lane:
+                del self.probes[model]
+                for kid in self.kids.values():
+                    if kid.model == model:
+                        self.touched[kid.lane] = None
+
+    def write(self, kid: Kid, round_: Round) -> None:
+        """The one place where a prompt is written: counted first, bounded always (BEHAVIOUR §3.2)."""
+        reask = round_.phase is Phase.BACKOFF
+        if not reask and round_.attempts >= self.rules.max_attempts:
+            self.bury(round_)
+            self.touched[kid.lane] = None
+            return
+        note = notices.repeat_note() if reask else round_.note
+        self.record(facts.Written(round_.id, kid.child, reask=reask))
+        round_ = self.world.rounds[round_.id]
+        kid.busy = True
+        kid.streak = kid.streak + 1 if self.older_wants(round_.at) else 0
+        self.tell(kid, engine.Submit(round_.turn, engine.Text(noted(round_.text, note))))
+        self.log(
+            "turn.sent",
+            lane=kid.lane,
+            message_id=round_.message,
+            child=kid.child,
+            attempt=round_.attempts,
+        )
+
+    def fill(self) -> None:
+        """Give free places to the lanes that have waited longest; make room by stopping an idle child."""
+        if self.draining or self.stopping:
+            return
+        self.trim_wants()
+        while self.wants and len(self.kids) < self.rules.max_children:
+            _, lane = heapq.heappop(self.wants)
+            self.generation += 1
+            self.kids[lane] = Kid(lane, self.generation)
+            self.out.append(Spawn(lane, self.generation))
+            self.trim_wants()
+        if self.wants and not any(kid.stand is Stand.LEAVING for kid in self.kids.values()):
+            idle = [kid for kid in self.kids.values() if kid.idle and self.next_round(kid.lane) is None]
+            if idle:
+                self.retire(min(idle, key=lambda kid: kid.idle_since))
+
+    def rest(self, kid: Kid) -> None:
+        """The child has nothing to do: it may stay for `idle_timeout`."""
+        kid.idle_since = self.now
+        self.wake(self.now + self.rules.idle_timeout, kid.lane)
+
+    def expire(self, lane: str) -> None:
+        """Stop a child that has been idle for `idle_timeout`; its session is kept."""
+        kid = self.kids.get(lane)
+        if kid is None or not kid.idle or self.next_round(lane) is not None:
+            return
+        if self.now >= kid.idle_since + self.rules.idle_timeout:
+            self.retire(kid)
+
+
+def noted(text: str, note: str) -> str:
+    """The prompt with one more bracketed line under its header; the person's text stays unchanged behind it."""
+    if not note:
+        return text
+    header, _, rest = text.partition("\n")
+    return f"{header}\n[{note}]\n{rest}"

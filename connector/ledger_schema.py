@@ -1,0 +1,47 @@
+"""The ledger's tables and the named migrations that make them; it opens nothing."""
+
+VERSION = 1
+
+MIGRATIONS: tuple[tuple[str, str], ...] = (
+    (
+        "facts-rounds-lanes",
+        """
+        CREATE TABLE facts (
+            seq INTEGER PRIMARY KEY,
+            at INTEGER NOT NULL,
+            round TEXT,
+            body TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX facts_by_round ON facts (round) WHERE round IS NOT NULL;
+        CREATE TABLE rounds (
+            round TEXT PRIMARY KEY,
+            message INTEGER NOT NULL,
+            lane TEXT NOT NULL,
+            open INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX rounds_by_message ON rounds (message);
+        CREATE INDEX rounds_open ON rounds (round) WHERE open = 1;
+        CREATE TABLE latest (
+            topic TEXT NOT NULL,
+            key TEXT NOT NULL,
+            body TEXT NOT NULL,
+            PRIMARY KEY (topic, key)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE lanes (
+            lane TEXT PRIMARY KEY,
+            channel INTEGER NOT NULL,
+            bots_in_row INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE speakers (
+            lane TEXT NOT NULL,
+            author INTEGER NOT NULL,
+            PRIMARY KEY (lane, author)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE chain (
+            seq INTEGER PRIMARY KEY,
+            body TEXT NOT NULL
+        ) STRICT;
+        """,
+    ),
+)
+"""Name and statements of each step from version N to N + 1; a name is never reused, a step never changed."""

@@ -1,0 +1,227 @@
+"""Finds, reads and overrides the settings; it never looks in the working folder on its own."""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from difflib import SequenceMatcher
+from pathlib import Path
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from connector.exits import Refusal
+from connector.findings import Finding
+from connector.settings import Section, Settings, allowed, sections
+from connector.settings_values import shown
+
+PREFIX = "PI_CONNECTOR_"
+CONFIG_VARIABLE = "PI_CONNECTOR_CONFIG"
+ETC = Path("/etc/pi-connector")
+
+_INSTANCE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*")
+_UNSHOWN = {("discord", "token_file"), ("agent", "env")}
+"""Keys whose value may be a secret, or be taken for the place of one: a wrong value is not repeated."""
+
+_Raw = dict[str, object]
+
+
+def load(config: Path | None, instance: str | None, environ: Mapping[str, str], *, etc: Path = ETC) -> Settings:
+    """Return the settings of the file that `find` finds, with single keys overridden by `environ`.
+
+    Raises Refusal with every error there is, each with its key, its mend and the file or variable it stands in.
+    """
+    source = find(config, instance, environ, etc=etc)
+    table = _read(source) if source else {}
+    raw, findings = _known(table, source)
+    overridden = _override(raw, environ, findings)
+    try:
+        settings = Settings.model_validate(raw | {"source": source, "instance": instance})
+    except ValidationError as error:
+        findings += [_finding(details, source, overridden) for details in error.errors(include_url=False)]
+    else:
+        if not findings:
+            return settings
+    raise Refusal.of(tuple(findings))
+
+
+def find(config: Path | None, instance: str | None, environ: Mapping[str, str], *, etc: Path = ETC) -> Path | None:
+    """Return the settings' file as an absolute path, or None where nobody named one and no usual place has one.
+
+    In this order: `--config`, `--instance`, `$PI_CONNECTOR_CONFIG`, the user's file, the system's file (CONTRACT).
+    """
+    if instance is not None and not _INSTANCE.fullmatch(instance):
+        text = f"{shown(instance)} is no name of an instance"
+        raise Refusal.of((Finding("error", "--instance", text, "use letters, digits, _ . : and -"),))
+    if config is not None:
+        return config.absolute()
+    if instance is not None:
+        return instance_file(instance, "toml", etc=etc)
+    if named := environ.get(CONFIG_VARIABLE):
+        return Path(named).absolute()
+    usual = [etc / "connector.toml"]
+    if folder := xdg_folder(environ, "XDG_CONFIG_HOME", ".config"):
+        usual.insert(0, folder / "pi-connector" / "connector.toml")
+    return next((path for path in usual if _present(path)), None)
+
+
+def instance_file(instance: str, suffix: str, *, etc: Path = ETC) -> Path:
+    """Return the file of an instance: its settings (`toml`) or its token (`token`)."""
+    return etc / f"{instance}.{suffix}"
+
+
+def xdg_folder(environ: Mapping[str, str], variable: str, default: str) -> Path | None:
+    """Return an XDG base folder; a relative one counts as unset, as XDG demands. None without a home."""
+    for folder, below in ((environ.get(variable, ""), ""), (environ.get("HOME", ""), default)):
+        if folder.startswith("/"):
+            return Path(folder) / below
+    return None
+
+
+def problems(settings: Settings) -> tuple[Finding, ...]:
+    """Return what is wrong with well-formed settings: errors of `check`, a refusal of `run` (exit 3)."""
+    where = str(settings.source) if settings.source else ""
+    found = []
+    if settings.access.nobody:
+        mend = "name at least one user, role or operator who may speak"
+        found.append(
+            Finding("error", "access.users", "with users, roles and operators empty nobody is served", mend, where)
+        )
+    if not settings.agent.remote and not _is_folder(settings.cwd):
+        mend = "create it, or name the folder the agent shall work in"
+        found.append(Finding("error", "agent.cwd", f"there is no folder {settings.cwd}", mend, where))
+    return tuple(found)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def refuse(findings: Iterable[Finding]) -> None:
+    """Raise a Refusal for the errors among `findings`, if there are any."""
+    if errors := tuple(finding for finding in findings if finding.level == "error"):
+        raise Refusal.of(errors)
+
+
+def _present(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return True  # It may be there: reading it then says what is wrong, rather than another file being taken.
+
+
+def _read(source: Path) -> _Raw:
+    try:
+        text = source.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        mend = "name a readable file with --config, or write one with `pi-connector init`"
+        raise _unreadable(source, f"cannot be read: {error.strerror or error}", mend) from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise _unreadable(source, f"line {line}: is not UTF-8", "save the file as UTF-8") from None
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _unreadable(source, _place(str(error), text), "finish or correct that line") from None
+    except (ValueError, RecursionError) as error:  # a number too long, tables too deep: tomllib lets these pass
+        raise _unreadable(source, str(error), "correct the file") from None
+
+
+def _unreadable(source: Path, text: str, mend: str) -> Refusal:
+    return Refusal.of((Finding("error", "config", text, mend, str(source)),))
+
+
+def _place(message: str, text: str) -> str:
+    """Return tomllib's message with the line in front, also where it says "at end of document"."""
+    if match := re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", message, re.DOTALL):
+        return f"line {match[2]}, column {match[3]}: {match[1]}"
+    last = len(text.rstrip("\n").split("\n"))
+    return f"line {last}: {message.removesuffix(' (at end of document)')} at the end of the file"
+
+
+def _known(table: _Raw, source: Path | None) -> tuple[_Raw, list[Finding]]:
+    """Return the part of a file that is known, and a finding for each section and key that is not."""
+    raw: _Raw = {}
+    findings: list[Finding] = []
+    for name, content in table.items():
+        section = sections().get(name)
+        if section is None:
+            findings.append(_unknown(name, str(source), is_section=isinstance(content, dict)))
+        elif isinstance(content, dict):
+            raw[name] = {key: value for key, value in content.items() if key in section.model_fields}
+            strange = (f"{name}.{key}" for key in content if key not in section.model_fields)
+            findings += [_unknown(key, str(source)) for key in strange]
+        else:
+            text = f"{shown(content)} is no section"
+            findings.append(Finding("error", name, text, f"begin it with a line [{name}]", str(source)))
+    return raw, findings
+
+
+def _unknown(key: str, where: str, *, is_section: bool = False) -> Finding:
+    known = list(sections()) if is_section else [f"{name}.{field}" for name, field in keys()]
+    best = nearest(key, known)
+    kind = "section" if is_section else "key"
+    return Finding("error", key, f"unknown {kind}", f"the nearest known one is {best}", where)
+
+
+def keys() -> list[tuple[str, str]]:
+    """Return every (section, key) there is, in the order of CONTRACT."""
+    return [(name, key) for name, section in sections().items() for key in section.model_fields]
+
+
+def variable(section: str, key: str) -> str:
+    """Return the name of the variable that overrides `section.key`."""
+    return f"{PREFIX}{section}__{key}".upper()
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the known name most like `name`; the same last part in another section is the nearest of all."""
+    leaf = name.rpartition(".")[2]
+    return max(known, key=lambda one: (one.rpartition(".")[2] == leaf, SequenceMatcher(None, name, one).ratio()))
+
+
+def _override(raw: _Raw, environ: Mapping[str, str], findings: list[Finding]) -> dict[tuple[str, str], str]:
+    """Write the variables of `environ` into `raw`, append the unknown ones; return the overridden keys."""
+    known = {variable(section, key): (section, key) for section, key in keys()}
+    overridden = {}
+    for name in sorted(environ):
+        if not name.startswith(PREFIX) or name == CONFIG_VARIABLE:
+            continue
+        if name not in known:
+            best = nearest(name, [*known, CONFIG_VARIABLE])
+            mend = f"the nearest known one is {best}"
+            findings.append(Finding("error", name, "unknown variable", mend, "environment"))
+            continue
+        section, key = known[name]
+        table = raw.setdefault(section, {})
+        assert isinstance(table, dict)  # noqa: S101 - _known lets nothing else in
+        table[key] = _value(sections()[section], key, environ[name])
+        overridden[section, key] = name
+    return overridden
+
+
+def _value(section: type[Section], key: str, text: str) -> object:
+    """Return what a variable's text stands for: a text where the key is one, else what it is as JSON."""
+    default = section.model_fields[key].get_default(call_default_factory=True)
+    if default is None or isinstance(default, str):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text  # No value of this type is a bare text: the check that follows refuses it by its key.
+
+
+def _finding(details: ErrorDetails, source: Path | None, overridden: Mapping[tuple[str, str], str]) -> Finding:
+    section, key = str(details["loc"][0]), str(details["loc"][1])
+    where = f"${overridden[section, key]}" if (section, key) in overridden else str(source or "environment")
+    mend = f"give {allowed(section, key)}"
+    if details["type"] == "value_error":
+        text = str(details["ctx"]["error"])
+    elif (section, key) in _UNSHOWN:
+        text = "holds a value of the wrong kind"
+    else:
+        text = f"{shown(details['input'])} is not allowed"
+    return Finding("error", f"{section}.{key}", text, mend, where)

@@ -1,0 +1,93 @@
+"""Settings turned into the values that the parts take; it builds no part and starts nothing."""
+
+from collections.abc import Mapping
+
+from connector.access import Rules
+from connector.children import Nursery
+from connector.environment import child_environment
+from connector.gateway import Options
+from connector.lane_base import LaneRules
+from connector.settings import Settings, nanoseconds
+from connector.token import Token
+from engine.child import ChildSpec
+from engine.events import Limits
+
+
+def access_rules(settings: Settings) -> Rules:
+    """The access settings as the rules take them."""
+    access = settings.access
+    return Rules(
+        guilds=access.guilds,
+        channels=access.channels,
+        users=access.users,
+        roles=access.roles,
+        operators=access.operators,
+        dms=access.dms,
+        bots=access.bots,
+        respond=settings.lanes.respond,
+    )
+
+
+def lane_rules(settings: Settings) -> LaneRules:
+    """The bounds of the lanes, durations in nanoseconds."""
+    return LaneRules(
+        busy=settings.lanes.busy,
+        capacity=settings.lanes.capacity,
+        per_person=settings.lanes.per_person,
+        bot_turns=settings.access.bot_turns,
+        max_children=settings.agent.max_children,
+        idle_timeout=nanoseconds(settings.agent.idle_timeout),
+        backoff=tuple(nanoseconds(step) for step in settings.retry.backoff),
+        max_attempts=settings.retry.max_attempts,
+        quota_hold=nanoseconds(settings.retry.quota_hold),
+        drain=nanoseconds(settings.supervision.drain),
+        kill_after=nanoseconds(settings.engine.kill_after),
+        run_grace=nanoseconds(settings.engine.run_grace),
+        abort_grace=nanoseconds(settings.engine.abort_grace),
+    )
+
+
+def child_spec(settings: Settings, environ: Mapping[str, str]) -> ChildSpec:
+    """How the child is started."""
+    return ChildSpec(
+        command=tuple(settings.agent.command),
+        cwd=str(settings.cwd),
+        env=child_environment(settings, environ),
+        kill_after=settings.engine.kill_after,
+        remote=settings.agent.remote,
+    )
+
+
+def limits(settings: Settings) -> Limits:
+    """The engine's bounds in nanoseconds; dialogs are answered "cancelled" at once for now."""
+    engine = settings.engine
+    return Limits(
+        turn_timeout=nanoseconds(engine.turn_timeout),
+        tool_timeout=nanoseconds(engine.tool_timeout),
+        turn_limit=nanoseconds(engine.turn_limit),
+        abort_grace=nanoseconds(engine.abort_grace),
+        run_grace=nanoseconds(engine.run_grace),
+        dialog=0,
+    )
+
+
+def nursery(settings: Settings, environ: Mapping[str, str]) -> Nursery:
+    """How children of the pool are started."""
+    return Nursery(
+        spec=child_spec(settings, environ),
+        limits=limits(settings),
+        max_line=settings.engine.max_line,
+        long_wait=nanoseconds(settings.steering.long_wait),
+    )
+
+
+def discord_options(settings: Settings, token: Token) -> Options:
+    """How Discord is reached."""
+    api = settings.discord
+    return Options(
+        token=token.secret.reveal(),
+        api_base=api.api_base if api.custom_api else None,
+        gateway_url=api.gateway_url if api.custom_api else None,
+        roles=settings.access.roles,
+        guilds=settings.access.guilds,
+    )

@@ -1,0 +1,364 @@
+"""The state that facts make: rounds and lanes, by one fold; pure, it decides nothing (BEHAVIOUR §7.30).
+
+`World` is changed by `apply` alone, in place, at a cost that does not grow with the number of lanes; what it holds
+are frozen values. The same facts in the same order make an equal world.
+"""
+
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from typing import assert_never
+
+from connector import facts
+from connector.facts import AnyFact
+
+
+class Phase(Enum):
+    """Where a round is. WRITTEN to JOINED belong to a child; POSTING has its answer recorded and posts outstanding."""
+
+    WAITING = auto()
+    WRITTEN = auto()
+    RUNNING = auto()
+    STEERED = auto()
+    JOINED = auto()
+    BACKOFF = auto()
+    POSTING = auto()
+    ENDED = auto()
+
+
+AT_CHILD = frozenset({Phase.WRITTEN, Phase.RUNNING, Phase.STEERED, Phase.JOINED})
+HEADS = frozenset({Phase.WRITTEN, Phase.RUNNING, Phase.BACKOFF})
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """The work one message caused; instants in nanoseconds.
+
+    `writes`: all prompts and steers written; `attempts`: the charged ones; `charged`: whether the last one is.
+    `steps`: of `retry.backoff` spent. `child`: the generation that had it last. `into`: the round whose run it
+    joined. `tool`, `posted`: evidence against asking again (BEHAVIOUR §6). `owed`: keys of posts outstanding.
+    `code`: its terminal state, "" while pending.
+    """
+
+    id: str
+    lane: str
+    channel: int
+    message: int
+    reply_to: int
+    author: int
+    author_name: str
+    text: str
+    at: int
+    bot: bool = False
+    origin: facts.Origin = facts.Origin.MESSAGE
+    parent: int = 0
+    phase: Phase = Phase.WAITING
+    writes: int = 0
+    attempts: int = 0
+    charged: bool = False
+    steps: int = 0
+    parked: bool = False
+    until: int = 0
+    why: str = ""
+    tool: bool = False
+    posted: bool = False
+    stopped: bool = False
+    cut: bool = False
+    steerable: bool = True
+    note: str = ""
+    child: int = 0
+    into: str = ""
+    answers: int = 0
+    owed: frozenset[str] = frozenset()
+    code: str = ""
+
+    @property
+    def pending(self) -> bool:
+        """Whether it has no terminal state yet."""
+        return not self.code
+
+    @property
+    def turn(self) -> str:
+        """The engine's name for the last write of this round."""
+        return f"{self.id}@{self.writes}"
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One conversation. `waiting`: round ids in the order in which they are asked; `held`: those at the child or in
+    backoff; `posting`: those whose answer is on its way; `people`: who has spoken here."""
+
+    key: str
+    channel: int = 0
+    waiting: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
+    posting: tuple[str, ...] = ()
+    people: frozenset[int] = frozenset()
+    bots_in_row: int = 0
+    session: str = ""
+    model: tuple[str, str] | None = None
+    thinking: str = ""
+    thread_of: int = 0
+
+
+@dataclass(slots=True)
+class World:
+    """Everything that is not over. A round leaves when it has ended and owes no post.
+
+    `stands`: of a post that is half made, how many parts stand in Discord and the newest of them.
+    """
+
+    rounds: dict[str, Round] = field(default_factory=dict)
+    lanes: dict[str, Lane] = field(default_factory=dict)
+    owed: dict[str, facts.Owed] = field(default_factory=dict)
+    gates: dict[tuple[str, str], int] = field(default_factory=dict)
+    seen: dict[int, int] = field(default_factory=dict)
+    waiting_by: dict[int, int] = field(default_factory=dict)
+    children: dict[int, facts.ChildStarted] = field(default_factory=dict)
+    threads: set[int] = field(default_factory=set)
+    stands: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def lane(self, key: str) -> Lane:
+        """The lane, new where nothing is known of it."""
+        return self.lanes.get(key) or Lane(key)
+
+    def open_in(self, key: str) -> list[Round]:
+        """All rounds of a lane that have not ended, oldest first, posting included."""
+        lane = self.lane(key)
+        found = [self.rounds[name] for name in (*lane.posting, *lane.held, *lane.waiting)]
+        return sorted(found, key=lambda round_: (round_.at, round_.id))
+
+    def head(self, key: str) -> Round | None:
+        """The round that holds the lane: written as a prompt, running, or in backoff."""
+        for name in self.lane(key).held:
+            if self.rounds[name].phase in HEADS:
+                return self.rounds[name]
+        return None
+
+    def apply(self, fact: AnyFact) -> None:
+        """Fold one fact in; a fact about a round that is over changes nothing."""
+        match fact:
+            case facts.Claimed():
+                self._claimed(fact)
+            case facts.Seen(channel, message):
+                self.seen[channel] = max(message, self.seen.get(channel, 0))
+            case facts.Owed(key=key, round=name):
+                if key not in self.owed:
+                    self.owed[key] = fact
+                    if (round_ := self.rounds.get(name)) is not None:
+                        self._set(replace(round_, owed=round_.owed | {key}))
+            case facts.Posted(key, part, parts, message):
+                if key in self.owed:
+                    self.stands[key] = (part + 1, message)
+                self._posted(key, last=part + 1 >= parts)
+            case facts.Dropped(key=key):
+                self._settle_post(key)
+            case facts.Gated(provider, model, until):
+                self.gates[provider, model] = max(until, self.gates.get((provider, model), 0))
+            case facts.Redirected(channel, parent):
+                self._redirected(channel, parent)
+            case facts.SessionSet() | facts.ModelSet() | facts.ThinkingSet() | facts.ThreadOpened() | facts.LaneKnown():
+                self._lane_fact(fact)
+            case facts.ChildStarted():
+                self.children[fact.child] = fact
+            case facts.ChildEnded(child):
+                self.children.pop(child, None)
+            case facts.Up() | facts.Fell() | facts.Good() | facts.Down() | facts.Forgiven():
+                pass  # a fold of its own: connector.chain
+            case _:
+                if (round_ := self.rounds.get(fact.round)) is not None and round_.pending:
+                    self._set(told(round_, fact))
+                    if isinstance(fact, facts.Moved) and round_.phase is Phase.WAITING:
+                        lane = self.lane(round_.lane)
+                        self.lanes[lane.key] = replace(lane, waiting=(round_.id, *without(lane.waiting, round_.id)))
+                    self._forget(fact.round)
+
+    def _lane_fact(
+        self, fact: facts.SessionSet | facts.ModelSet | facts.ThinkingSet | facts.ThreadOpened | facts.LaneKnown
+    ) -> None:
+        match fact:
+            case facts.SessionSet(key, path):
+                lane = replace(self.lane(key), session=path)
+            case facts.ModelSet(key, provider, model):
+                lane = replace(self.lane(key), model=(provider, model) if model else None)
+            case facts.ThinkingSet(key, level):
+                lane = replace(self.lane(key), thinking=level)
+            case facts.ThreadOpened(channel, parent):
+                self.threads.add(channel)
+                lane = replace(self.lane(str(channel)), channel=channel, thread_of=parent)
+            case facts.LaneKnown(key, channel, people, in_row):
+                lane = replace(self.lane(key), channel=channel, people=frozenset(people), bots_in_row=in_row)
+            case _:
+                assert_never(fact)
+        self.lanes[lane.key] = lane
+
+    def _redirected(self, channel: int, parent: int) -> None:
+        """Everything of a thread that could not be opened belongs to the channel above it."""
+        lane = self.lane(str(channel))
+        self.lanes[lane.key] = replace(lane, channel=parent, thread_of=0)
+        for round_ in self.open_in(lane.key):
+            self.rounds[round_.id] = replace(round_, channel=parent, parent=0)
+        for key, owed in list(self.owed.items()):
+            if owed.channel == channel:
+                self.owed[key] = facts.moved(owed, parent)
+
+    def _claimed(self, fact: facts.Claimed) -> None:
+        if fact.round in self.rounds:
+            return
+        lane = self.lane(fact.lane)
+        people = lane.people if fact.bot else lane.people | {fact.author}
+        in_row = lane.bots_in_row + 1 if fact.bot else 0
+        thread_of = fact.parent or lane.thread_of
+        self.lanes[fact.lane] = replace(
+            lane, channel=fact.channel, people=people, bots_in_row=in_row, thread_of=thread_of
+        )
+        self._set(
+            Round(
+                id=fact.round,
+                lane=fact.lane,
+                channel=fact.channel,
+                message=fact.message,
+                reply_to=fact.reply_to,
+                author=fact.author,
+                author_name=fact.author_name,
+                text=fact.text,
+                at=fact.at,
+                bot=fact.bot,
+                origin=fact.origin,
+                parent=fact.parent,
+            )
+        )
+
+    def _set(self, round_: Round) -> None:
+        """Store a round and keep its lane's lists and its author's count true to its phase."""
+        before = self.rounds.get(round_.id)
+        self.rounds[round_.id] = round_
+        waits = round_.phase is Phase.WAITING
+        if before is not None and before.phase is round_.phase:
+            return
+        lane = self.lane(round_.lane)
+        if waits is not (before is not None and before.phase is Phase.WAITING):
+            self._count(round_.author, 1 if waits else -1)
+        waiting = without(lane.waiting, round_.id)
+        held, posting = lane.held, without(lane.posting, round_.id)
+        if round_.phase in AT_CHILD or round_.phase is Phase.BACKOFF:
+            held = held if round_.id in held else (*held, round_.id)
+        else:
+            held = without(held, round_.id)
+        if waits:
+            waiting = self._placed(waiting, round_)
+        if round_.phase is Phase.POSTING:
+            posting = (*posting, round_.id)
+        self.lanes[lane.key] = replace(lane, waiting=waiting, held=held, posting=posting)
+
+    def _placed(self, waiting: tuple[str, ...], round_: Round) -> tuple[str, ...]:
+        """A new round waits behind all; one that was written before waits in front, in order of arrival."""
+        if not round_.writes:
+            return (*waiting, round_.id)
+        for index, name in enumerate(waiting):
+            other = self.rounds[name]
+            if not other.writes or (other.at, other.id) > (round_.at, round_.id):
+                return (*waiting[:index], round_.id, *waiting[index:])
+        return (*waiting, round_.id)
+
+    def _count(self, author: int, change: int) -> None:
+        count = self.waiting_by.get(author, 0) + change
+        if count > 0:
+            self.waiting_by[author] = count
+        else:
+            self.waiting_by.pop(author, None)
+
+    def _posted(self, key: str, *, last: bool) -> None:
+        owed = self.owed.get(key)
+        round_ = self.rounds.get(owed.round) if owed is not None else None
+        if owed is not None and round_ is not None and owed.kind == "answer" and not round_.posted:
+            self._set(replace(round_, posted=True))
+        if last:
+            self._settle_post(key)
+
+    def _settle_post(self, key: str) -> None:
+        owed = self.owed.pop(key, None)
+        self.stands.pop(key, None)
+        round_ = self.rounds.get(owed.round) if owed is not None else None
+        if round_ is not None:
+            self._set(replace(round_, owed=round_.owed - {key}))
+            self._forget(round_.id)
+
+    def _forget(self, name: str) -> None:
+        round_ = self.rounds[name]
+        if not round_.pending and not round_.owed:
+            del self.rounds[name]
+
+
+RoundFact = (
+    facts.Written
+    | facts.Unwritten
+    | facts.Started
+    | facts.Heard
+    | facts.Requeued
+    | facts.ToolOpened
+    | facts.Backoff
+    | facts.Hurried
+    | facts.Answered
+    | facts.StopMarked
+    | facts.Ended
+    | facts.Cut
+    | facts.Moved
+    | facts.Edited
+)
+
+
+def told(round_: Round, fact: RoundFact) -> Round:
+    """The round after one fact about it."""
+    match fact:
+        case facts.Written(child=child, kind=kind, reask=reask):
+            return replace(
+                round_,
+                phase=Phase.WRITTEN if kind == "prompt" else Phase.STEERED,
+                child=child,
+                writes=round_.writes + 1,
+                attempts=round_.attempts + (not reask),
+                charged=not reask,
+                cut=False,
+                into="",
+            )
+        case facts.Unwritten():
+            return replace(uncharged(round_), phase=Phase.WAITING)
+        case facts.Started():
+            return replace(round_, phase=Phase.RUNNING)
+        case facts.Heard(head=head):
+            return replace(round_, phase=Phase.JOINED, into=head)
+        case facts.Requeued(charged=charged, note=note, steerable=steerable):
+            back = round_ if charged else uncharged(round_)
+            return replace(back, phase=Phase.WAITING, note=note, steerable=back.steerable and steerable, into="")
+        case facts.ToolOpened():
+            return replace(round_, tool=True)
+        case facts.Backoff(until=until, reason=reason, parked=parked):
+            steps = round_.steps + (not parked)
+            parked = round_.parked or parked
+            return replace(round_, phase=Phase.BACKOFF, until=until, why=reason, steps=steps, parked=parked)
+        case facts.Hurried():
+            return replace(round_, until=0)
+        case facts.Answered(n=n):
+            return replace(round_, phase=Phase.POSTING, answers=n)
+        case facts.StopMarked():
+            return replace(round_, stopped=True)
+        case facts.Ended(code=code, into=into):
+            return replace(round_, phase=Phase.ENDED, code=code, into=into)
+        case facts.Cut():
+            return replace(uncharged(round_), cut=True)
+        case facts.Moved():
+            return round_
+        case facts.Edited(text=text):
+            return replace(round_, text=text)
+        case _:
+            assert_never(fact)
+
+
+def uncharged(round_: Round) -> Round:
+    """The round with its last write not counted as an attempt."""
+    return replace(round_, attempts=round_.attempts - round_.charged, charged=False)
+
+
+def without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """The list without this name."""
+    return tuple(other for other in names if other != name) if name in names else names
