@@ -1,0 +1,59 @@
+"""Files of the fake Discord: kept in memory, under addresses of the fake itself; serves nothing."""
+
+from __future__ import annotations
+
+import io
+import mimetypes
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from PIL import Image
+
+from fakes.discord_records import Json, Upload
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedFile:
+    """A multipart file in the form simcord reads."""
+
+    filename: str
+    fp: io.BytesIO
+    description: str | None
+
+
+class LoopbackCdn:
+    """Attachments kept in memory under an address of the fake itself."""
+
+    def __init__(self, base: str) -> None:
+        self.base = base
+        self.files: dict[str, Upload] = {}
+
+    def store_attachment(
+        self, attachment_id: int, channel_id: int, filename: str, data: bytes, description: str | None
+    ) -> Json:
+        """Keep one file and give its attachment object."""
+        return self.store(attachment_id, channel_id, Upload(filename, data), description)
+
+    def store(self, attachment_id: int, channel_id: int, upload: Upload, description: str | None = None) -> Json:
+        """The same for an `Upload`, whose claims about itself are believed."""
+        path = f"/attachments/{channel_id}/{attachment_id}/{quote(upload.name)}"
+        self.files[path] = upload
+        kind = upload.content_type or mimetypes.guess_type(upload.name)[0] or "application/octet-stream"
+        url = self.base + path
+        attachment: Json = {
+            "id": str(attachment_id),
+            "filename": upload.name,
+            "size": len(upload.data) if upload.size is None else upload.size,
+            "url": url,
+            "proxy_url": url,
+            "content_type": kind,
+        }
+        if description is not None:
+            attachment["description"] = description
+        if kind.startswith("image/"):
+            try:
+                with Image.open(io.BytesIO(upload.data)) as image:
+                    attachment["width"], attachment["height"] = image.size
+            except OSError:
+                pass  # not a picture after all; Discord then leaves the measures out
+        return attachment
