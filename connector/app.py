@@ -1,13 +1,14 @@
 """Builds the concrete things of `run` and takes them down again in order; it does nothing else."""
 
 import asyncio
+import contextlib
 import signal
-from collections.abc import MutableMapping
+from collections.abc import Callable, Coroutine, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from connector import chain, facts, sessions, started
+from connector import chain, facts, notices, sessions, started
 from connector.access import Rules, Us, admits
 from connector.backfill import Backfill
 from connector.children import Children
@@ -22,8 +23,9 @@ from connector.ledger import Known, Ledger
 from connector.lock import StateLock
 from connector.logs import Logs
 from connector.messages import Author, Place
+from connector.outbox import nonce
 from connector.people import People
-from connector.ports import Connected
+from connector.ports import Connected, Part, PostLater, PostNever
 from connector.posting import Posting
 from connector.settings import Settings, nanoseconds
 from connector.settings_load import problems, refuse
@@ -34,6 +36,12 @@ from connector.wiring import access_rules, discord_options, lane_rules, nursery
 from connector.world import AT_CHILD, World
 from engine import processes, sweep
 from engine.processes import Identity
+
+REFUSAL_BOUND = 30.0
+"""Seconds for telling the lanes that this start refuses."""
+
+LISTENING_CHECK = 120.0
+"""Seconds between two comparisons of the gateway with what REST knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +83,7 @@ class Run:
         self._gateway: Gateway
         self._children: Children
         self._posting: Posting
+        self._watch: Callable[[], Coroutine[Any, Any, None]]
 
     async def live(self) -> ExitCode:
         """Recover, relay, and go down in order."""
@@ -121,6 +130,7 @@ class Run:
             self._dispatcher.spawn(backfill.run())
 
         self._dispatcher.on_connected = connected
+        self._watch = lambda: backfill.watch(self._gateway.renew, lambda: asyncio.sleep(LISTENING_CHECK))
 
     def _hear(self, event: Any) -> None:
         self._dispatcher.hear(event)
@@ -141,10 +151,31 @@ class Run:
     async def _refuse_start(self, in_row: int) -> None:
         """Too many failed starts in a row: say so where somebody waits, and refuse (BEHAVIOUR §6)."""
         most = self._settings.supervision.max_wedges
+        await self._say_refused(in_row)
         raise Refusal(
             f"the agent failed {in_row} times in a row (supervision.max_wedges = {most})",
             "see the log for why, mend it, then run pi-connector reset-wedges",
         )
+
+    async def _say_refused(self, in_row: int) -> None:
+        """One post in each lane that has a message waiting; a Discord that cannot be reached is left alone."""
+        world = self._dispatcher.lanes.world
+        waiting = [lane for lane in world.lanes.values() if lane.waiting]
+        if not waiting:
+            return
+        up = asyncio.Event()
+        self._dispatcher.on_connected = lambda _: up.set()
+        gateway = asyncio.create_task(self._gateway.run())
+        with contextlib.suppress(TimeoutError, Refusal):
+            async with asyncio.timeout(REFUSAL_BOUND):
+                await asyncio.wait({gateway, asyncio.create_task(up.wait())}, return_when=asyncio.FIRST_COMPLETED)
+                for lane in waiting:
+                    first = world.rounds[lane.waiting[0]]
+                    part = Part(lane.channel, notices.too_many_failures(in_row), nonce(f"{first.id}/refused", in_row))
+                    with contextlib.suppress(PostLater, PostNever):
+                        await self._gateway.post(part)
+        await self._gateway.close()
+        await asyncio.gather(gateway, return_exceptions=True)
 
     async def _sweep(self, world: World) -> None:
         """End every child of an earlier life that still runs, with its descendants (BEHAVIOUR §6)."""
@@ -184,6 +215,7 @@ class Run:
             asyncio.create_task(self._gateway.run(), name="gateway"),
             asyncio.create_task(self._dispatcher.run(), name="dispatcher"),
             asyncio.create_task(self._posting.run(), name="posting"),
+            asyncio.create_task(self._watch(), name="watch"),
         }
         ending = asyncio.create_task(self._dispatcher.ending(), name="ending")
         try:

@@ -63,6 +63,25 @@ class Backfill:
             if count:
                 self._log.info("gateway.backfilled", count=count)
 
+    async def watch(self, renew: Callable[[str], Awaitable[None]], pause: Callable[[], Awaitable[None]]) -> None:
+        """Notice a deaf gateway: after each `pause` REST must not know more of the busiest channel than we saw.
+
+        The comparison is made twice, a pause apart, so that a message on its way is no sign of deafness.
+        """
+        ahead = 0
+        while True:
+            await pause()
+            channel = max(self._world.seen, key=self._world.seen.__getitem__, default=0)
+            newest = await self._patiently(partial(self._discord.newest, channel)) if channel else None
+            if newest is None or newest <= self._world.seen.get(channel, 0):
+                ahead = 0
+            elif ahead and ahead <= newest:
+                self._log.warning("gateway.deaf", channel=channel, newest=newest)
+                ahead = 0
+                await renew("the gateway is deaf: channel history is ahead of it")
+            else:
+                ahead = newest
+
     async def _channels(self) -> list[int]:
         places = await self._patiently(self._discord.channels) or []
         found = [place.channel for place in places if self._allowed(place)]

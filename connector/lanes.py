@@ -164,6 +164,7 @@ class Lanes(Told):
         """What waited for the thread goes there, or, with a note, to the channel above it."""
         if opened:
             self.record(facts.ThreadOpened(channel, parent))
+            self.record(facts.Seen(channel, channel))
             return
         self.record(facts.Redirected(channel, parent))
         owed = facts.Owed(f"{channel}/thread/1", "", parent, "notice", notices.no_thread(), channel)

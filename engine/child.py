@@ -300,7 +300,7 @@ class Child:
 
     def _keep(self, chunk: bytes) -> None:
         tail = self._tail + chunk[-TAIL_BYTES:]
-        self._cut = self._cut or len(self._tail) + len(chunk) > TAIL_BYTES
+        self._cut = len(self._tail) + len(chunk) > TAIL_BYTES
         self._tail = tail[-TAIL_BYTES:]
 
 

@@ -45,19 +45,24 @@ class Reading(Moves):
         pieces: list[pi.Piece] = []
         alive = False
         for line in lines:
-            if self.s.condition not in {Condition.STARTING, Condition.LIVE}:
-                self.note("after-the-end", type(line).__name__)
-                return
-            alive = alive or isinstance(line, pi.LIFE)
             if isinstance(line, pi.MessageUpdate):
                 pieces.append(line.assistantMessageEvent)
-            else:
-                self.progress(pieces)
-                pieces.clear()
-                self.record(line)
+                continue
+            alive = alive or bool(pieces) or isinstance(line, pi.LIFE)
+            self.progress(pieces)
+            pieces = []
+            if not self.listening:
+                self.note("after-the-end", type(line).__name__)
+                break
+            self.record(line)
         self.progress(pieces)
-        if alive:
+        if self.listening and (alive or pieces):
             self.set(life=self.now)
+
+    @property
+    def listening(self) -> bool:
+        """Whether what the child says still counts (BEHAVIOUR §1.6)."""
+        return self.s.condition in {Condition.STARTING, Condition.LIVE}
 
     def record(self, line: Line) -> None:
         """One record that is no piece of streaming text."""
@@ -114,7 +119,7 @@ class Reading(Moves):
 
     def progress(self, pieces: list[pi.Piece]) -> None:
         """Streaming text and thinking, joined; for the card only."""
-        if not pieces or self.s.run is None or (owner := self.owner()) is None:
+        if not pieces or not self.listening or self.s.run is None or (owner := self.owner()) is None:
             return
         for kind, thinking in (("thinking_delta", True), ("text_delta", False)):
             text = "".join(piece.delta for piece in pieces if piece.type == kind)

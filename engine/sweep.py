@@ -162,7 +162,7 @@ class Household:
         start = [row for row in rows.values() if row.identity in line.below]
         start += [row for row in self._adopted(rows) if self._left_by(line, row)]
         found = with_descendants([row for row in start if row.identity not in self._free], rows)
-        return {who: row for who, row in found.items() if who not in self._free and not self._is_known(who)}
+        return {who: row for who, row in found.items() if not self._is_known(who)}
 
     def _left_by(self, line: Lineage, row: Row) -> bool:
         owner = self._owner(row)
