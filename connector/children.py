@@ -41,6 +41,11 @@ class Children:
         found = self._engines.get(lane)
         return found[1].advise(self._nursery.long_wait) if found is not None else Advice.QUEUE
 
+    def left(self, lane: str, child: int) -> tuple[str, ...] | None:
+        """What the lane's last turn left running, by name; None where not verifiable; may be asked in a thread."""
+        found = self._engines.get(lane)
+        return found[1].left_by_turn() if found is not None and found[0] == child else ()
+
     def spawn(self, lane: str, child: int, session: str) -> None:
         """Start a child for the lane; a session file that cannot be resumed is told first."""
         self._run(self._live(lane, child, session))

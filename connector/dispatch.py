@@ -16,6 +16,7 @@ from connector.children import Children
 from connector.clock import Clock
 from connector.hearing import Hearing, knows
 from connector.lane_events import (
+    Amend,
     Arrived,
     Cancel,
     Effect,
@@ -272,6 +273,8 @@ class Dispatcher:
                     self._opening[owed.channel].append(owed)
                 else:
                     self.posting.owe(owed, posted=posted, last=last, fresh=fresh)
+            case Amend():
+                self.spawn(self._amend(effect))
             case Withdraw(round_):
                 self._withdraw(round_)
             case React(channel, message, sign):
@@ -287,6 +290,12 @@ class Dispatcher:
                     self._ending.set_result(effect)
             case _:
                 assert_never(effect)
+
+    async def _amend(self, effect: Amend) -> None:
+        """Verified, not hoped: what the stopped turn's tools left running is looked for, off the loop, and named."""
+        left = await asyncio.to_thread(self.children.left, effect.lane, effect.child)
+        self.posting.show(effect.key, effect.channel, notices.settled(effect.text, left))
+        self.posting.finish(effect.key)
 
     def _withdraw(self, round_: str) -> None:
         for held in self._opening.values():

@@ -48,6 +48,14 @@ def fatal(code: int | None) -> Refusal | None:
             return None
 
 
+def trusted(gateway: yarl.URL, *, custom: str | None) -> yarl.URL:
+    """The address to resume at: the token goes to no host but Discord's, or the one of `custom`."""
+    default = DiscordWebSocket.DEFAULT_GATEWAY if custom is None else yarl.URL(custom)
+    host = gateway.host or ""
+    known = host == default.host if custom is not None else f".{host}".endswith(".discord.gg")
+    return gateway if known and gateway.scheme == default.scheme else default
+
+
 class Ears(Protocol):
     """Who is told of events, in order and at once; what he raises counts as the event's being malformed."""
 
@@ -111,7 +119,7 @@ class Client(discord.Client):
         self._ears, self._log, self._clock = ears, log, clock
         self._pauses, self._budget, self._identified = pauses, budget, identified
         self._sockets = _socket_class(self._born, gateway)
-        self._custom = gateway is not None
+        self._custom = gateway
         self._open: DiscordWebSocket | None = None
         self._session: _Session | None = None
         self._resumes = 0
@@ -242,15 +250,8 @@ class Client(discord.Client):
         if socket is None:
             return
         if socket.session_id is not None:
-            self._session = _Session(socket.session_id, socket.sequence, self._trusted(socket.gateway))
+            self._session = _Session(socket.session_id, socket.sequence, trusted(socket.gateway, custom=self._custom))
         await self._shut(socket, 4000)
-
-    def _trusted(self, gateway: yarl.URL) -> yarl.URL:
-        """The address to resume at: the token goes to no host but Discord's, or the one that was set."""
-        default = self._sockets.DEFAULT_GATEWAY
-        host = gateway.host or ""
-        known = host == default.host if self._custom else host == "discord.gg" or host.endswith(".discord.gg")
-        return gateway if known and gateway.scheme == default.scheme else default
 
     async def _shut(self, socket: DiscordWebSocket, code: int) -> None:
         # A peer that says nothing any more must not hold us; aiohttp drops the socket when it is cancelled.

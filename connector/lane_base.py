@@ -50,7 +50,11 @@ class Stand(Enum):
 
 @dataclass(slots=True)
 class Kid:
-    """One child of the pool. `streak`: turns given in a row while an older lane waits; `tools`: open ones by call."""
+    """One child of the pool.
+
+    `streak`: turns given in a row while an older lane waits; `tools`: open ones by call; `receipts`: key, channel and
+    last wording of Stop's receipts that say its run is still ending.
+    """
 
     lane: str
     child: int
@@ -62,6 +66,7 @@ class Kid:
     model: Model | None = None
     fell: bool = False
     session: str = ""
+    receipts: list[tuple[str, int, str]] = field(default_factory=list)
 
     @property
     def idle(self) -> bool:

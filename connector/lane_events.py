@@ -229,6 +229,17 @@ class Post:
 
 
 @dataclass(frozen=True, slots=True)
+class Amend:
+    """The stopped run is over: its receipt says so now, and names what its tools left running, if anything."""
+
+    lane: str
+    child: int
+    key: str
+    channel: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Withdraw:
     """Post nothing more of this round."""
 
@@ -268,4 +279,4 @@ class Quit:
     reason: str
 
 
-Effect = Spawn | Retire | Tell | OpenThread | Post | Withdraw | React | Typing | Log | Quit
+Effect = Spawn | Retire | Tell | OpenThread | Post | Amend | Withdraw | React | Typing | Log | Quit

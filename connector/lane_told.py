@@ -8,7 +8,7 @@ from typing import assert_never
 from connector import backoff, facts, notices
 from connector.backoff import Failed, Limited, Quota
 from connector.lane_base import SECOND, Kid, Stand
-from connector.lane_events import ChildDown, ChildSays, Post
+from connector.lane_events import Amend, ChildDown, ChildSays, Post
 from connector.lane_service import Service
 from connector.world import AT_CHILD, Phase, Round
 from engine import commands, pi
@@ -33,6 +33,8 @@ class Told(Service):
         for told in given.told:
             self.hear(kid, told)
         was, kid.busy = kid.busy, given.busy
+        if not kid.busy:
+            self.amend(kid)
         if kid.idle and was:
             self.unprobe(kid.lane)
             self.rest(kid)
@@ -84,6 +86,12 @@ class Told(Service):
         if round_ is None or not round_.pending or round_.child != kid.child or str(round_.writes) != write:
             return None
         return round_ if round_.phase in AT_CHILD else None
+
+    def amend(self, kid: Kid) -> None:
+        """The stopped run has settled: its receipts need not say any more that it is ending (BEHAVIOUR §2)."""
+        for key, channel, text in kid.receipts:
+            self.out.append(Amend(kid.lane, kid.child, key, channel, text))
+        kid.receipts.clear()
 
     # -- the lane's session ----------------------------------------------------------------------------------------
 
@@ -281,6 +289,7 @@ class Told(Service):
         rounds = self.at_child(given.lane)
         unready = kid.stand in {Stand.SPAWNING, Stand.STARTING, Stand.SESSION}
         del self.kids[given.lane]
+        self.amend(kid)
         self.unprobe(given.lane)
         if given.code is None:
             self.quit(3, given.reason)

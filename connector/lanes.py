@@ -311,6 +311,9 @@ class Lanes(Told):
             case _:
                 assert_never(round_.phase)
         self.end_stopped(round_, notices.stopped(what, by=by, tools=tools, kept=kept, until=until))
+        if until is not None and kid is not None:
+            last = notices.stopped(what, by=by, tools=tools, kept=kept)
+            kid.receipts.append((f"{round_.id}/receipt/1", round_.channel, last))
 
     def end_stopped(self, round_: Round, receipt: str) -> None:
         """A stopped round's end and receipt; what it owed is not posted any more."""

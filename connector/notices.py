@@ -91,6 +91,15 @@ def stopped(
     return f"{receipt} The turn is still ending; the next message waits until <t:{until}:R> at most."
 
 
+def settled(receipt: str, left: Sequence[str] | None) -> str:
+    """Stop's receipt once the run is over: what its tools left running, or that this cannot be seen from here."""
+    if left is None:
+        return f"{receipt} Whether its tools are gone cannot be verified here."
+    if not left:
+        return receipt
+    return f"{receipt} Still running: {', '.join(clean(name).strip() for name in left[:5])}."
+
+
 def stopped_lane(what: Sequence[Halted], *, by: int | None = None) -> str:
     """The receipt of Stop of a whole lane, which ended all of these; one sentence, each kind counted."""
     kinds = [_count(what.count(kind), kind.value) for kind in Halted if kind in what]

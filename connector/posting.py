@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from connector import facts
@@ -21,14 +20,6 @@ _CUT = "\n\n[cut here: the rest is longer than Discord takes]\n"
 FILE_NAME = "answer.md"
 
 
-@dataclass(slots=True)
-class _Typing:
-    """One channel's typing line."""
-
-    on: bool = True
-    off: asyncio.Event = field(default_factory=asyncio.Event)
-
-
 class Posting:
     """The one task that posts. `done` is told every fact, at once and in order, and must return at once.
 
@@ -43,7 +34,7 @@ class Posting:
         self._still = asyncio.Event()
         self._still.set()
         self._rendered: dict[str, tuple[Part, ...]] = {}
-        self._typing: dict[int, _Typing] = {}
+        self._typing: dict[int, asyncio.Event] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._fault: BaseException | None = None
 
@@ -182,43 +173,32 @@ class Posting:
 
     def typing(self, channel: int, on: bool) -> None:
         """Show the typing line until it is switched off; after that no call begins."""
-        kept = self._typing.get(channel)
         if not on:
-            if kept is not None:
-                kept.on = False
-                kept.off.set()
-        elif kept is not None:
-            kept.on = True
-        else:
-            kept = self._typing[channel] = _Typing()
-            self._spawn(self._type(channel, kept), f"typing in {channel}")
+            if (off := self._typing.pop(channel, None)) is not None:
+                off.set()
+        elif channel not in self._typing:
+            off = self._typing[channel] = asyncio.Event()
+            self._spawn(self._type(channel, off), f"typing in {channel}")
 
-    async def _type(self, channel: int, kept: _Typing) -> None:
+    async def _type(self, channel: int, off: asyncio.Event) -> None:
         failures = 0
-        try:
-            while kept.on and failures < _TYPING_TRIES:
-                kept.off.clear()
-                try:
-                    await self._discord.typing(channel)
-                    failures = 0
-                except (PostLater, PostNever) as error:
-                    failures += 1
-                    self._log.debug("typing.failed", channel=str(channel), reason=error.reason)
-                await self._off_or(kept, _TYPING)
-            # Given up: silence until it is switched off, so that a further "on" for the same turn starts nothing.
-            while kept.on:
-                kept.off.clear()
-                await kept.off.wait()
-        finally:
-            del self._typing[channel]
+        # Given up after a few failures in a row: the switch stays on, and the next turn's tries anew.
+        while not off.is_set() and failures < _TYPING_TRIES:
+            try:
+                await self._discord.typing(channel)
+                failures = 0
+            except (PostLater, PostNever) as error:
+                failures += 1
+                self._log.debug("typing.failed", channel=str(channel), reason=error.reason)
+            await self._off_or(off, _TYPING)
 
-    async def _off_or(self, kept: _Typing, seconds: float) -> None:
-        off = asyncio.create_task(kept.off.wait())
+    async def _off_or(self, off: asyncio.Event, seconds: float) -> None:
+        switched = asyncio.create_task(off.wait())
         pause = asyncio.ensure_future(self._clock.sleep(seconds))
         try:
-            await asyncio.wait({off, pause}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({switched, pause}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            off.cancel()
+            switched.cancel()
             pause.cancel()
 
     def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:

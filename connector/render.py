@@ -32,7 +32,7 @@ class AsFile:
 
 
 def render(text: str, limit: int = LIMIT, max_parts: int = MAX_PARTS) -> Parts | AsFile:
-    """The parts of an answer, none over `limit` characters (64 at least) or blank, every fence closed (CONTRACT).
+    """The parts of an answer, none over `limit` characters (100 at least) or blank, every fence closed (CONTRACT).
 
     A short text without tables, deep headings or fences that Discord cannot show comes back as it is, white space
     around it apart, which Discord would take away.

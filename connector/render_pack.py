@@ -21,9 +21,9 @@ _ATOM = re.compile(
 
 
 def pack(text: str, limit: int) -> list[str]:
-    """The parts of a rewritten text, none over `limit` characters (64 at least), none blank."""
-    if limit < 64:
-        raise ValueError("a part's limit is at least 64 characters")
+    """The parts of a rewritten text, none over `limit` characters (100 at least), none blank."""
+    if limit < 100:
+        raise ValueError("a part's limit is at least 100 characters")
     lines = text.split("\n")
     packer = _Packer(lines, limit)
     packer.place(tree(lines))

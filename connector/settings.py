@@ -1,23 +1,16 @@
-"""Every setting of CONTRACT with default, type and range; it reads no file and no environment."""
+"""Every setting of CONTRACT with default, type and range; it reads no file and no environment of its own accord."""
 
 import math
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationInfo,
-    field_validator,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from connector.settings_values import (
-    ApiBase,
-    Argument,
     Give,
+    check_api_base,
+    check_argument,
     check_gateway_url,
     check_listen,
     check_passed_name,
@@ -29,6 +22,8 @@ from connector.settings_values import (
 )
 
 DISCORD_API = "https://discord.com/api/v10"
+PREFIX = "PI_CONNECTOR_"
+"""Begins every variable of ours."""
 
 LONGEST = 1e9
 """Seconds; a longer duration (31 years) is a slip, and as nanoseconds this one still fits in 63 bits."""
@@ -55,9 +50,11 @@ class DiscordSettings(Section):
 
     token_file: Annotated[str | None, AfterValidator(check_path), Give('a path, or "-" for standard input')] = None
     reactions: Switch = True
-    api_base: Annotated[ApiBase, Give("an https address that ends in /api/v10 (plain http only for loopback)")] = (
-        DISCORD_API
-    )
+    api_base: Annotated[
+        str,
+        AfterValidator(check_api_base),
+        Give("an https address that ends in /api/v10 (plain http only for loopback)"),
+    ] = DISCORD_API
     gateway_url: Annotated[
         str | None, Field(validate_default=True), Give("a wss address (plain ws only for loopback)")
     ] = None
@@ -110,7 +107,7 @@ class AgentSettings(Section):
     """`[agent]`: the child, its folder and its environment."""
 
     command: Annotated[
-        tuple[Argument, ...],
+        tuple[Annotated[str, AfterValidator(check_argument)], ...],
         BeforeValidator(listed),
         Field(min_length=1),
         AfterValidator(check_program),
@@ -222,8 +219,16 @@ class MetricsSettings(Section):
         return host.removeprefix("[").removesuffix("]"), int(port)
 
 
-class Settings(Section):
-    """All settings of one connector, and where they came from; made by `settings_load.load`."""
+class Settings(BaseSettings):
+    """All settings of one connector, and where they came from; made by `settings_load.load`.
+
+    Each key comes from the keyword arguments, else from the first of `sources` that has it, else it is the default.
+    """
+
+    # Strict are the sections: strict here, the library would coerce the texts of variables on its own.
+    model_config = SettingsConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, env_prefix=PREFIX, env_nested_delimiter="__"
+    )
 
     discord: DiscordSettings = DiscordSettings()
     access: AccessSettings = AccessSettings()
@@ -242,6 +247,15 @@ class Settings(Section):
     """The file they were read from; None where there is none. No section: it cannot be set in the file."""
     instance: Annotated[str | None, Field(exclude=True)] = None
     """NAME of `--instance NAME`. No section either."""
+
+    def __init__(self, *sources: PydanticBaseSettingsSource, **values: Any) -> None:
+        super().__init__(sources=sources, **values)
+
+    @classmethod
+    def settings_customise_sources(cls, *_: Any, **offered: Any) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Put the given sources in place of those offered: the process's environment, `.env` and secret files."""
+        arguments = offered["init_settings"]
+        return arguments, *arguments.init_kwargs.pop("sources")
 
     def beside(self, text: str) -> Path:
         """Return `text` as an absolute path: `~` is the home folder, a relative one stands beside the file.

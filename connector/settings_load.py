@@ -1,21 +1,22 @@
-"""Finds, reads and overrides the settings; it never looks in the working folder on its own."""
+"""Finds and reads the settings, then lets pydantic-settings merge them; it never looks in the working folder on its own."""
 
-import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from difflib import SequenceMatcher
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
+from pydantic_settings import EnvSettingsSource, InitSettingsSource
 
 from connector.exits import Refusal
 from connector.findings import Finding
-from connector.settings import Section, Settings, allowed, sections
+from connector.settings import PREFIX, Settings, allowed, sections
 from connector.settings_values import shown
 
-PREFIX = "PI_CONNECTOR_"
 CONFIG_VARIABLE = "PI_CONNECTOR_CONFIG"
 ETC = Path("/etc/pi-connector")
 
@@ -23,7 +24,26 @@ _INSTANCE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*")
 _UNSHOWN = {("discord", "token_file"), ("agent", "env")}
 """Keys whose value may be a secret, or be taken for the place of one: a wrong value is not repeated."""
 
-_Raw = dict[str, object]
+_Raw = dict[str, Any]
+
+
+class _Environment(EnvSettingsSource):
+    """The variables it is given, each of them known; never those of the process."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        super().__init__(Settings)
+        self.env_vars = {name.lower(): text for name, text in environ.items()}
+
+    def field_is_complex(self, field: FieldInfo) -> bool:
+        """Whether a variable's text is JSON: for every key that is no text. Nothing is guessed from a bare word."""
+        return not isinstance(field.get_default(call_default_factory=True), str | None)
+
+    def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:
+        """Return what the JSON says; a text that is none is refused by its key, in the check that follows."""
+        try:
+            return super().decode_complex_value(field_name, field, value)
+        except (ValueError, RecursionError):
+            return value
 
 
 def load(config: Path | None, instance: str | None, environ: Mapping[str, str], *, etc: Path = ETC) -> Settings:
@@ -32,13 +52,16 @@ def load(config: Path | None, instance: str | None, environ: Mapping[str, str], 
     Raises Refusal with every error there is, each with its key, its mend and the file or variable it stands in.
     """
     source = find(config, instance, environ, etc=etc)
-    table = _read(source) if source else {}
-    raw, findings = _known(table, source)
-    overridden = _override(raw, environ, findings)
+    variables = [variable(section, key) for section, key in keys()]
+    given = {name: environ[name] for name in variables if name in environ}
+    table, findings = _known(_read(source) if source else {}, str(source), given)
+    variables.append(CONFIG_VARIABLE)
+    strange = sorted(name for name in environ if name.startswith(PREFIX) and name not in variables)
+    findings += [_unknown("variable", name, variables, "environment") for name in strange]
     try:
-        settings = Settings.model_validate(raw | {"source": source, "instance": instance})
+        settings = Settings(_Environment(given), InitSettingsSource(Settings, table), source=source, instance=instance)
     except ValidationError as error:
-        findings += [_finding(details, source, overridden) for details in error.errors(include_url=False)]
+        findings += [_finding(details, source, given) for details in error.errors(include_url=False)]
     else:
         if not findings:
             return settings
@@ -142,29 +165,31 @@ def _place(message: str, text: str) -> str:
     return f"line {last}: {message.removesuffix(' (at end of document)')} at the end of the file"
 
 
-def _known(table: _Raw, source: Path | None) -> tuple[_Raw, list[Finding]]:
-    """Return the part of a file that is known, and a finding for each section and key that is not."""
+def _known(table: _Raw, where: str, given: Mapping[str, str]) -> tuple[_Raw, list[Finding]]:
+    """Return what of a file is known and no variable replaces, and a finding for each unknown section and key.
+
+    What is replaced is left out here because the library would merge a table with the variable's.
+    """
     raw: _Raw = {}
     findings: list[Finding] = []
+    names = [f"{name}.{key}" for name, key in keys()]
     for name, content in table.items():
         section = sections().get(name)
         if section is None:
-            findings.append(_unknown(name, str(source), is_section=isinstance(content, dict)))
+            kind, known = ("section", list(sections())) if isinstance(content, dict) else ("key", names)
+            findings.append(_unknown(kind, name, known, where))
         elif isinstance(content, dict):
-            raw[name] = {key: value for key, value in content.items() if key in section.model_fields}
-            strange = (f"{name}.{key}" for key in content if key not in section.model_fields)
-            findings += [_unknown(key, str(source)) for key in strange]
+            fields = section.model_fields
+            raw[name] = {key: content[key] for key in fields if key in content and variable(name, key) not in given}
+            findings += [_unknown("key", f"{name}.{key}", names, where) for key in content if key not in fields]
         else:
             text = f"{shown(content)} is no section"
-            findings.append(Finding("error", name, text, f"begin it with a line [{name}]", str(source)))
+            findings.append(Finding("error", name, text, f"begin it with a line [{name}]", where))
     return raw, findings
 
 
-def _unknown(key: str, where: str, *, is_section: bool = False) -> Finding:
-    known = list(sections()) if is_section else [f"{name}.{field}" for name, field in keys()]
-    best = nearest(key, known)
-    kind = "section" if is_section else "key"
-    return Finding("error", key, f"unknown {kind}", f"the nearest known one is {best}", where)
+def _unknown(kind: str, name: str, known: Iterable[str], where: str) -> Finding:
+    return Finding("error", name, f"unknown {kind}", f"the nearest known one is {nearest(name, known)}", where)
 
 
 def keys() -> list[tuple[str, str]]:
@@ -183,40 +208,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return max(known, key=lambda one: (one.rpartition(".")[2] == leaf, SequenceMatcher(None, name, one).ratio()))
 
 
-def _override(raw: _Raw, environ: Mapping[str, str], findings: list[Finding]) -> dict[tuple[str, str], str]:
-    """Write the variables of `environ` into `raw`, append the unknown ones; return the overridden keys."""
-    known = {variable(section, key): (section, key) for section, key in keys()}
-    overridden = {}
-    for name in sorted(environ):
-        if not name.startswith(PREFIX) or name == CONFIG_VARIABLE:
-            continue
-        if name not in known:
-            best = nearest(name, [*known, CONFIG_VARIABLE])
-            mend = f"the nearest known one is {best}"
-            findings.append(Finding("error", name, "unknown variable", mend, "environment"))
-            continue
-        section, key = known[name]
-        table = raw.setdefault(section, {})
-        assert isinstance(table, dict)  # noqa: S101 - _known lets nothing else in
-        table[key] = _value(sections()[section], key, environ[name])
-        overridden[section, key] = name
-    return overridden
-
-
-def _value(section: type[Section], key: str, text: str) -> object:
-    """Return what a variable's text stands for: a text where the key is one, else what it is as JSON."""
-    default = section.model_fields[key].get_default(call_default_factory=True)
-    if default is None or isinstance(default, str):
-        return text
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text  # No value of this type is a bare text: the check that follows refuses it by its key.
-
-
-def _finding(details: ErrorDetails, source: Path | None, overridden: Mapping[tuple[str, str], str]) -> Finding:
+def _finding(details: ErrorDetails, source: Path | None, given: Mapping[str, str]) -> Finding:
     section, key = str(details["loc"][0]), str(details["loc"][1])
-    where = f"${overridden[section, key]}" if (section, key) in overridden else str(source or "environment")
+    name = variable(section, key)
+    where = f"${name}" if name in given else str(source or "environment")
     mend = f"give {allowed(section, key)}"
     if details["type"] == "value_error":
         text = str(details["ctx"]["error"])

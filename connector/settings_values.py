@@ -4,10 +4,7 @@ import ipaddress
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
 from urllib.parse import SplitResult, urlsplit
-
-from pydantic import AfterValidator
 
 API_PATH = "/api/v10"
 LARGEST_ID = 2**63 - 1
@@ -56,7 +53,8 @@ def check_path(path: str | None) -> str | None:
     return path
 
 
-def _argument(word: str) -> str:
+def check_argument(word: str) -> str:
+    """Refuse a word no process could be given."""
     if "\0" in word:
         raise ValueError(f"{shown(word)} holds a NUL character")
     return word
@@ -67,9 +65,6 @@ def check_program(command: tuple[str, ...]) -> tuple[str, ...]:
     if command and not command[0].strip():
         raise ValueError("names no program")
     return command
-
-
-Argument = Annotated[str, AfterValidator(_argument)]
 
 
 def check_variables(variables: Mapping[str, str]) -> Mapping[str, str]:
@@ -103,9 +98,6 @@ def check_api_base(address: str) -> str:
     if not parts.path.endswith(API_PATH):
         raise ValueError(f"{shown(address)} does not end in {API_PATH}")
     return address
-
-
-ApiBase = Annotated[str, AfterValidator(check_api_base)]
 
 
 def check_gateway_url(address: str | None, *, custom_api: bool) -> str | None:

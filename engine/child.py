@@ -114,6 +114,11 @@ class Child:
         """The process id."""
         return self._line.root.pid
 
+    @property
+    def remote(self) -> bool:
+        """Whether its processes are out of reach here (`agent.remote`)."""
+        return self._spec.remote
+
     @classmethod
     async def spawn(cls, spec: ChildSpec, generation: int, *, patience: Patience = anyio.sleep) -> Self:
         """Start it in a session of its own, so that no terminal's Ctrl-C reaches it (PROTOCOL §10).
@@ -190,6 +195,10 @@ class Child:
         Cheap, and without effect once a stop has begun or the child has gone.
         """
         HOUSEHOLD.note_free()
+
+    def left_since(self, began: float) -> tuple[str, ...]:
+        """Names and pids of what this child started at or after `began` (`processes.instant`) and still runs."""
+        return tuple(processes.name_of(who.pid) for who in HOUSEHOLD.since(self._line, began))
 
     def stderr_tail(self) -> tuple[str, ...]:
         """The last lines of stderr, for the log: bounded, printable, whatever the child wrote."""

@@ -9,6 +9,7 @@ import functools
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,6 +87,21 @@ def table() -> Table:
     """Every process in sight, by pid; from `/proc` about 15 µs each, elsewhere through psutil."""
     pids, read = psutil.pids(), _proc_row if _HAS_PROC else _psutil_row
     return {pid: row for pid in pids if (row := read(pid)) is not None}
+
+
+def instant() -> float:
+    """Now, as `Row.began` counts: what starts later has no smaller number."""
+    if not _HAS_PROC:
+        return time.time() * 1e6
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
+
+
+def name_of(pid: int) -> str:
+    """The name of a process, for a person; its number where it has none any more."""
+    try:
+        return f"{psutil.Process(pid).name()} ({pid})"
+    except psutil.Error:
+        return f"({pid})"
 
 
 def row_of(pid: int) -> Row | None:

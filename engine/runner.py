@@ -9,10 +9,10 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from engine import core
+from engine import core, processes
 from engine.child import Child, ChildSpec, Exit
 from engine.commands import encode
-from engine.events import Effect, Exited, Input, Kill, Limits, Note, Read, Released, Stop, Tick, ToolClosed, Write
+from engine.events import Effect, Exited, Input, Kill, Limits, Note, Read, Released, Sent, Stop, Tick, ToolClosed, Write
 from engine.processes import Identity
 from engine.state import Advice, State, advice, deadline
 from engine.wire import Framer, Line
@@ -31,6 +31,7 @@ class Engine:
         self._framer = Framer(max_line)
         self._inbox: deque[Input] = deque()
         self._performing = False
+        self._turn_began = processes.instant()
         self._timer: asyncio.TimerHandle | None = None
         self._stopping: asyncio.Task[Exit] | None = None
         self.state: State
@@ -66,6 +67,10 @@ class Engine:
     def advise(self, long_wait: int) -> Advice:
         """What a person's line would do now (BEHAVIOUR §4, §5); `long_wait` in nanoseconds."""
         return advice(self.state, self._clock(), long_wait)
+
+    def left_by_turn(self) -> tuple[str, ...] | None:
+        """What the last turn started and left running, by name; None where that is not verifiable here."""
+        return None if self._child.remote else self._child.left_since(self._turn_began)
 
     def stderr_tail(self) -> tuple[str, ...]:
         """The child's last words on stderr, for the log only."""
@@ -117,6 +122,9 @@ class Engine:
                 case Write(commands):
                     if self._child.write(b"".join(map(encode, commands))) == "closed":
                         told.append(Note("write-after-close"))
+                case Sent():
+                    self._turn_began = processes.instant()
+                    told.append(effect)
                 case Kill():
                     self._stopping = self._stopping or asyncio.create_task(self._child.stop())
                 case _:

@@ -130,6 +130,17 @@ class Household:
         line.below |= below
         self._free -= below
 
+    def since(self, line: Lineage, began: float) -> list[Identity]:
+        """What of this generation's runs that was started at or after `began`, adopted orphans included."""
+        rows = processes.table()
+        below = line.descendants(rows)
+        late = [row for row in rows.values() if row.began >= began and not row.dead and row.identity != line.root]
+        return [row.identity for row in late if row.identity in below or self._is_of(line, row)]
+
+    def _is_of(self, line: Lineage, row: Row) -> bool:
+        """Whether an orphan that came to us carries this generation's mark."""
+        return row.parent == os.getpid() and processes.mark_of(row.identity.pid) == line.mark
+
     async def sweep(self, line: Lineage) -> Swept:
         """End what the child, now gone, left: SIGKILL until a look finds none. Bounded, about 2 s."""
         line.closing = True
@@ -161,8 +172,7 @@ class Household:
     def _remains(self, line: Lineage, rows: Table) -> dict[Identity, Row]:
         start = [row for row in rows.values() if row.identity in line.below]
         start += [row for row in self._adopted(rows) if self._left_by(line, row)]
-        found = with_descendants([row for row in start if row.identity not in self._free], rows)
-        return {who: row for who, row in found.items() if not self._is_known(who)}
+        return with_descendants([row for row in start if row.identity not in self._free], rows)
 
     def _left_by(self, line: Lineage, row: Row) -> bool:
         owner = self._owner(row)

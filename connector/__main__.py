@@ -1,0 +1,5 @@
+"""`python -P -m connector`: the console script by another name."""
+
+from connector.cli import main
+
+main()
