@@ -114,6 +114,7 @@ class Run:
                 clock=self._clock,
                 log=self._log,
                 reactions=settings.discord.reactions,
+                cards=settings.discord.progress == "live",
                 us=lambda message: Us(self._gateway.us, self._gateway.managed_role(message.place.guild)),
             )
         )

@@ -12,6 +12,7 @@ from typing import Any, assert_never
 
 from connector import facts, notices
 from connector.access import Us
+from connector.cards import Cards, View
 from connector.children import Children
 from connector.clock import Clock
 from connector.hearing import Hearing, knows
@@ -19,6 +20,7 @@ from connector.lane_events import (
     Amend,
     Arrived,
     Cancel,
+    ChildSays,
     Effect,
     Input,
     Log,
@@ -60,6 +62,9 @@ SIGNS = {"accepted": "👀", "waiting": "⏳", "heard": "👂", "answered": "✅
 DISK_PAUSE = 1.0
 """Seconds between attempts to write what the disk refused."""
 
+CARD_DELAY = 1.2
+"""Seconds after which a turn gets a card; a shorter one is its answer alone."""
+
 RECENT = 4096
 """So many message ids of late are known without asking the ledger."""
 
@@ -75,6 +80,7 @@ class Parts:
     clock: Clock
     log: Logger
     reactions: bool
+    cards: bool
     us: Callable[[Message], Us]
 
 
@@ -89,6 +95,9 @@ class Dispatcher:
         self._tasks: set[asyncio.Task[None]] = set()
         self._recent: dict[int, None] = {}
         self._opening: dict[int, list[facts.Owed]] = {}
+        self._cards = Cards()
+        self._views: list[View] = []
+        self._early: dict[str, View] = {}
         self._idle: asyncio.Future[None] | None = None
         self._ending: asyncio.Future[Quit] = asyncio.get_running_loop().create_future()
         self.children: Children
@@ -156,6 +165,9 @@ class Dispatcher:
             for step in steps:
                 for effect in step.effects:
                     self._perform(effect)
+            views, self._views = self._views, []
+            for view in views:
+                self._show(view)
             self._arm()
             if self._idle is not None and not self._inbox:
                 self._idle.set_result(None)
@@ -187,6 +199,10 @@ class Dispatcher:
                 return self._changed(message, known)
             case Gone(_, messages):
                 return [self._step(Cancel(str(name), silent=True)) for name in messages if str(name) in self._rounds]
+            case ChildSays(lane, _, told):
+                if (head := self.lanes.world.head(lane)) is not None:
+                    self._view(self._cards.hear(head.id, told, self._parts.clock.now()))
+                return [self._step(given)]
             case _:
                 return [self._step(given)]
 
@@ -219,7 +235,34 @@ class Dispatcher:
         return [self._step(Rewrite(str(message.id), heard.claim.text))] if isinstance(heard, Arrived) else []
 
     def _step(self, given: Input) -> Stepped:
-        return self.lanes.step(given, self._parts.clock.now(), random.random())  # noqa: S311 - jitter, no secret
+        now = self._parts.clock.now()
+        step = self.lanes.step(given, now, random.random())  # noqa: S311 - jitter, no secret
+        for view in self._cards.learn(step.facts, self.lanes.world.rounds, now):
+            self._view(view)
+        for fact in step.facts:
+            if isinstance(fact, facts.Written) and fact.kind == "prompt":
+                asyncio.get_running_loop().call_later(CARD_DELAY, self._reveal, fact.round)
+        return step
+
+    # -- cards -----------------------------------------------------------------------------------------------------
+
+    def _view(self, view: View | None) -> None:
+        if view is not None and self._parts.cards:
+            self._views.append(view)
+
+    def _reveal(self, name: str) -> None:
+        view = self._cards.reveal(name)
+        if view is not None and self._parts.cards:
+            self._show(view)
+
+    def _show(self, view: View) -> None:
+        """Hand a card to the outbox; one for a thread that does not stand yet waits for it."""
+        if view.channel in self._opening:
+            self._early[view.key] = view
+            return
+        self.posting.show(view.key, view.channel, view.content, view.buttons, reply_to=view.reply_to)
+        if view.over:
+            self.posting.finish(view.key)
 
     # -- records ---------------------------------------------------------------------------------------------------
 
@@ -328,6 +371,9 @@ class Dispatcher:
         self.put(ThreadDone(effect.message, effect.parent, opened))
         for owed in self._opening.pop(effect.message, []):
             self.posting.owe(owed if opened else facts.moved(owed, effect.parent))
+        for view in [view for view in self._early.values() if view.channel == effect.message]:
+            del self._early[view.key]
+            self._show(view if opened else replace(view, channel=effect.parent, reply_to=effect.message))
         if str(effect.message) in self.lanes.shown:
             self.posting.typing(effect.message if opened else effect.parent, on=True)
 

@@ -101,8 +101,9 @@ def steps_of(db: sqlite3.Connection, message: int) -> list[Step]:
 def dead_letters(db: sqlite3.Connection) -> list[DeadLetter]:
     """Every dead letter there is, oldest first."""
     rows = db.execute(
-        "SELECT facts.at, rounds.message, rounds.lane, rounds.round FROM facts JOIN rounds ON facts.round = rounds.round"
-        " WHERE facts.body LIKE '%\"fact\":\"ended\"%\"code\":\"dead\"%' ORDER BY facts.seq"
+        "SELECT facts.at, rounds.message, rounds.lane, rounds.round"
+        " FROM facts JOIN rounds ON facts.round = rounds.round"
+        ' WHERE facts.body LIKE \'%"fact":"ended"%"code":"dead"%\' ORDER BY facts.seq'
     )
     return [DeadLetter(at, message, lane, round_) for at, message, lane, round_ in rows]
 

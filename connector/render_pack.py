@@ -87,16 +87,16 @@ class _Packer:
             return
         self._make_room(block.start)
         prefix = self._quoted(block)
-        room = self._room(block.start)
+        room, ours = self._room(block.start), 0
         while line:
-            at = _cut(line, room, self.limit - len(prefix)) if len(line) > room else len(line)
+            at = _cut(line, ours, room, self.limit - len(prefix)) if len(line) > room else len(line)
             self._add([line[:at].rstrip()], block)
             rest = line[at:].lstrip()
             if not rest:
                 return
             self.flush()
-            line = prefix + (APART if rest.startswith((FENCE, "~~~")) else "") + rest
-            room = self.limit
+            begin = prefix + (APART if rest.startswith((FENCE, "~~~")) else "")
+            line, room, ours = begin + rest, self.limit, len(begin)
 
     def _place_fence(self, block: Block) -> None:
         """A fence that fits in no part: closed at each part's end and reopened with its language in the next."""
@@ -198,18 +198,18 @@ def _narrowed(body: Sequence[str], widest: int) -> list[str]:
     return narrow
 
 
-def _cut(line: str, room: int, whole: int) -> int:
-    """Where to end the first piece of a line longer than `room` (at least 1).
+def _cut(line: str, ours: int, room: int, whole: int) -> int:
+    """Where to end the first piece of a line longer than `room`; behind the first `ours` characters, so that it ends.
 
     Before the link, code or word that does not fit any more, unless a line of `whole` characters would not hold it
     either; not before what would begin a block of its own at the start of a line; never inside a cluster.
     """
     best = 0
     for atom in _ATOM.finditer(line):
-        if 0 < atom.start() <= room and not _STARTS_BLOCK.match(line, atom.start()):
+        if ours < atom.start() <= room and not _STARTS_BLOCK.match(line, atom.start()):
             best = atom.start()
         if atom.end() > room:
             if best and len(atom[0]) <= whole:
                 return best
             break
-    return max(1, boundary(line, room))
+    return max(ours + 1, boundary(line, room))

@@ -58,7 +58,7 @@ def _fence(token: Token, span: Sequence[str]) -> list[str] | None:
     if token.markup == FENCE and is_closed and FENCE not in token.content:
         return None
     prefix = span[0][: span[0].index(token.markup[0])]
-    body = [_RUN.sub(lambda run: APART.join(run[0]), line) for line in span[1 : -1 if is_closed else None]]
+    body = [_apart(line) for line in span[1 : -1 if is_closed else None]]
     if is_closed:
         closing = span[-1][: span[-1].index(token.markup[0])] + FENCE
     else:
@@ -95,15 +95,15 @@ def _table(span: Sequence[str], level: int, quotes: int) -> list[str] | None:
 
 
 def _cells(line: str) -> list[str]:
-    cells = [cell.strip().replace("\\|", "|") for cell in _BARS.split(line.strip())]
+    cells = [_apart(cell.strip().replace("\\|", "|")) for cell in _BARS.split(line.strip())]
     inner = cells[1 if cells and not cells[0] else 0 :]
     return inner[:-1] if inner and not inner[-1] else inner
 
 
 def _fits(rows: Iterable[Sequence[str]]) -> bool:
-    """Whether rows can stand in a code block: narrow enough, and without links, which are dead there."""
+    """Whether rows can stand in a code block: narrow enough, and without links or fences, which are dead there."""
     rows = list(rows)
-    if any(_LINK.search(cell) or FENCE in cell for row in rows for cell in row):
+    if any(_LINK.search(cell) or APART in cell for row in rows for cell in row):
         return False
     return sum(_widths(rows)) + 2 * (len(rows[0]) - 1) <= TABLE_WIDTH
 
@@ -124,15 +124,24 @@ def _listed(header: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
     """One item a row, its further cells below it, each with its column's name."""
     items: list[str] = []
     if not body:
-        return [f"- {name}" for name in header if name]
+        return [f"- {_tame(name)}" for name in header if name]
     for row in body:
         named = [
-            f"**{_without_bold(name)}:** {cell}" if name else cell
+            f"**{_without_bold(name)}:** {cell}" if name else _tame(cell)
             for name, cell in zip(header, row, strict=True)
             if cell
         ]
         items += [("  - " if number else "- ") + cell for number, cell in enumerate(named)]
     return items
+
+
+def _tame(cell: str) -> str:
+    """A cell that opens no fence where it begins a list item."""
+    return APART + cell if cell.startswith("~~~") else cell
+
+
+def _apart(text: str) -> str:
+    return _RUN.sub(lambda run: APART.join(run[0]), text)
 
 
 def _widths(rows: Sequence[Sequence[str]]) -> list[int]:

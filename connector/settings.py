@@ -22,8 +22,6 @@ from connector.settings_values import (
 )
 
 DISCORD_API = "https://discord.com/api/v10"
-PREFIX = "PI_CONNECTOR_"
-"""Begins every variable of ours."""
 
 LONGEST = 1e9
 """Seconds; a longer duration (31 years) is a slip, and as nanoseconds this one still fits in 63 bits."""
@@ -227,7 +225,7 @@ class Settings(BaseSettings):
 
     # Strict are the sections: strict here, the library would coerce the texts of variables on its own.
     model_config = SettingsConfigDict(
-        frozen=True, extra="forbid", hide_input_in_errors=True, env_prefix=PREFIX, env_nested_delimiter="__"
+        frozen=True, extra="forbid", hide_input_in_errors=True, env_prefix="PI_CONNECTOR_", env_nested_delimiter="__"
     )
 
     discord: DiscordSettings = DiscordSettings()
@@ -255,7 +253,7 @@ class Settings(BaseSettings):
     def settings_customise_sources(cls, *_: Any, **offered: Any) -> tuple[PydanticBaseSettingsSource, ...]:
         """Put the given sources in place of those offered: the process's environment, `.env` and secret files."""
         arguments = offered["init_settings"]
-        return arguments, *arguments.init_kwargs.pop("sources")
+        return arguments, offered["env_settings"], *arguments.init_kwargs.pop("sources")
 
     def beside(self, text: str) -> Path:
         """Return `text` as an absolute path: `~` is the home folder, a relative one stands beside the file.

@@ -1,4 +1,4 @@
-"""Finds and reads the settings, then lets pydantic-settings merge them; it never looks in the working folder on its own."""
+"""Finds and reads the settings, for pydantic-settings to merge; it never looks in the working folder on its own."""
 
 import re
 import tomllib
@@ -14,17 +14,16 @@ from pydantic_settings import EnvSettingsSource, InitSettingsSource
 
 from connector.exits import Refusal
 from connector.findings import Finding
-from connector.settings import PREFIX, Settings, allowed, sections
+from connector.settings import Settings, allowed, sections
 from connector.settings_values import shown
 
+PREFIX = Settings.model_config["env_prefix"]
 CONFIG_VARIABLE = "PI_CONNECTOR_CONFIG"
 ETC = Path("/etc/pi-connector")
 
 _INSTANCE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*")
 _UNSHOWN = {("discord", "token_file"), ("agent", "env")}
 """Keys whose value may be a secret, or be taken for the place of one: a wrong value is not repeated."""
-
-_Raw = dict[str, Any]
 
 
 class _Environment(EnvSettingsSource):
@@ -136,7 +135,7 @@ def _present(path: Path) -> bool:
         return True  # It may be there: reading it then says what is wrong, rather than another file being taken.
 
 
-def _read(source: Path) -> _Raw:
+def _read(source: Path) -> dict[str, Any]:
     try:
         text = source.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -165,12 +164,12 @@ def _place(message: str, text: str) -> str:
     return f"line {last}: {message.removesuffix(' (at end of document)')} at the end of the file"
 
 
-def _known(table: _Raw, where: str, given: Mapping[str, str]) -> tuple[_Raw, list[Finding]]:
+def _known(table: dict[str, Any], where: str, given: Mapping[str, str]) -> tuple[dict[str, Any], list[Finding]]:
     """Return what of a file is known and no variable replaces, and a finding for each unknown section and key.
 
     What is replaced is left out here because the library would merge a table with the variable's.
     """
-    raw: _Raw = {}
+    raw: dict[str, Any] = {}
     findings: list[Finding] = []
     names = [f"{name}.{key}" for name, key in keys()]
     for name, content in table.items():

@@ -1,0 +1,115 @@
+"""`pi-connector check`: finds what would stop or surprise a run; it changes nothing and tells no token."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from connector.admin import ledger_folder
+from connector.check_child import child_findings
+from connector.exits import Refusal
+from connector.findings import Finding
+from connector.settings import Settings
+from connector.settings_load import ETC, instance_file, problems
+from connector.token import KEY, STANDARD_INPUT, Token, read_token
+from connector.trust import trust_findings
+from connector.wiring import child_spec
+
+
+async def check(
+    settings: Settings, environ: Mapping[str, str], *, online: bool, etc: Path = ETC
+) -> tuple[Finding, ...]:
+    """Return every finding there is: errors are what `run` would refuse or could not work with, the rest warnings."""
+    found = [*problems(settings), *trust_findings(settings), *state_findings(settings, environ)]
+    token, of_token = token_findings(settings, environ, online=online, etc=etc)
+    found += of_token
+    if not any(finding.key == "agent.cwd" for finding in found):
+        found += cwd_findings(settings)
+        spec, engine = child_spec(settings, environ), settings.engine
+        found += await child_findings(spec, bound=engine.turn_timeout, max_line=engine.max_line)
+    if online and token is not None:
+        from connector.check_online import online_findings  # noqa: PLC0415 - an HTTP client only where it is needed
+
+        found += await online_findings(settings.discord.api_base, token)
+    return tuple(found)
+
+
+def state_findings(settings: Settings, environ: Mapping[str, str]) -> list[Finding]:
+    """What is wrong with the state folder, or with the place where a run would make it."""
+    try:
+        folder = ledger_folder(settings, environ)
+    except Refusal as refusal:
+        return list(refusal.findings)
+    try:
+        return _state_findings(folder)
+    except OSError as error:
+        mend = "run this as the connector's user, or name another folder"
+        return [Finding("error", "state.dir", f"{folder} cannot be looked at: {error.strerror or error}", mend)]
+
+
+def _state_findings(folder: Path) -> list[Finding]:
+    if folder.exists():
+        if not folder.is_dir():
+            return [Finding("error", "state.dir", f"{folder} is no folder", "name another one")]
+        if not os.access(folder, os.W_OK | os.X_OK):
+            mend = "give it to the connector's user, or name another folder"
+            return [Finding("error", "state.dir", f"{folder} may not be written by this user", mend)]
+        if folder.stat().st_mode & 0o077:
+            return [Finding("warning", "state.dir", f"{folder} is open to others", f"run chmod 700 {folder}")]
+        return []
+    above = next(parent for parent in folder.parents if parent.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        text = f"{folder} cannot be made: {above} is not this user's to write"
+        return [Finding("error", "state.dir", text, "make it for him, or name another folder")]
+    return []
+
+
+def token_findings(
+    settings: Settings, environ: Mapping[str, str], *, online: bool, etc: Path = ETC
+) -> tuple[Token | None, list[Finding]]:
+    """Return the token, where it can be had, and what is wrong with its place.
+
+    `--instance NAME` means `NAME.token`, which the unit hands over on standard input and only root need be able to
+    read. Without an instance, standard input is read only where the token is needed.
+    """
+    named = settings.discord.token_file
+    of_unit = None
+    if settings.instance is not None and named in {None, STANDARD_INPUT}:
+        of_unit = instance_file(settings.instance, "token", etc=etc)
+        try:
+            of_unit.stat()
+            readable = os.access(of_unit, os.R_OK)
+        except FileNotFoundError:
+            text, mend = f"there is no {of_unit}", "write the bot's token there, as root, with mode 600"
+            return None, [Finding("error", KEY, text, mend)]
+        except OSError:
+            readable = False
+        if not readable:
+            text = f"{of_unit} may not be read by this user, so the token was not checked"
+            return None, [
+                Finding("warning", KEY, text, "that is as it should be; run the check as root to have it read")
+            ]
+        discord = settings.discord.model_copy(update={"token_file": STANDARD_INPUT})
+        settings = settings.model_copy(update={"discord": discord})
+    elif named == STANDARD_INPUT and (not online or os.isatty(0)):
+        if not online:
+            return None, []
+        return None, [Finding("error", KEY, "standard input is a terminal", "hand the token over there: … < FILE")]
+    try:
+        token = read_token(settings, dict(environ), instead_of_input=of_unit)
+    except Refusal as refusal:
+        if online or of_unit or named:
+            return None, list(refusal.findings)
+        # Without a place named for it, whoever starts the run may still hand it over in $DISCORD_TOKEN.
+        return None, [replace(finding, level="warning") for finding in refusal.findings]
+    return token, list(token.findings)
+
+
+def cwd_findings(settings: Settings) -> list[Finding]:
+    """Whether the agent can work in its folder."""
+    if settings.agent.remote or os.access(settings.cwd, os.W_OK | os.X_OK):
+        return []
+    text = f"{settings.cwd} may not be written by this user: the agent can change nothing there"
+    return [
+        Finding("warning", "agent.cwd", text, "give him the folder, or name another one", str(settings.source or ""))
+    ]

@@ -1,0 +1,235 @@
+"""argv → settings → one of the commands → exit code; what is heavy is imported where it is used."""
+
+import asyncio
+import faulthandler
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+
+import typer
+
+from connector.exits import ExitCode, ProgramEnd, Refusal
+
+if TYPE_CHECKING:  # pydantic costs more than all of `--version` and `--help`
+    from connector.logs import Logs
+    from connector.settings import Settings
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="pi, the coding agent, in Discord.",
+)
+
+Config = Annotated[Path | None, typer.Option("--config", metavar="F", help="The configuration file.")]
+Instance = Annotated[
+    str | None,
+    typer.Option("--instance", metavar="NAME", help="The configuration /etc/pi-connector/NAME.toml."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object.")]
+
+
+def main() -> NoReturn:
+    """Run the command line and exit with its code (CONTRACT, Commands)."""
+    try:
+        app()
+    except Refusal as refusal:
+        _tell(refusal)
+        code = refusal.code
+    sys.exit(code)
+
+
+def _version(*, asked: bool) -> None:
+    if asked:
+        from importlib import metadata  # noqa: PLC0415 - costs more than all of the rest of --version
+
+        from connector.started import DISTRIBUTION  # noqa: PLC0415 - as above
+
+        typer.echo(metadata.version(DISTRIBUTION))
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=lambda asked: _version(asked=asked), is_eager=True, help="Print it.")
+    ] = False,
+) -> None:
+    del version  # its callback has done all there is to do
+
+
+@app.command()
+def run(config: Config = None, instance: Instance = None) -> None:
+    """Connect to Discord and relay until stopped."""
+    _one_of(config, instance)
+    raise typer.Exit(_run(config, instance))
+
+
+@app.command()
+def check(
+    config: Config = None,
+    instance: Instance = None,
+    *,
+    online: Annotated[bool, typer.Option("--online", help="Ask Discord about the token and the intent, too.")] = False,
+) -> None:
+    """Look for what would stop a run; change nothing."""
+    from connector import check as checking  # noqa: PLC0415 - brings the engine
+
+    try:
+        settings = _settings(config, instance)
+        findings = asyncio.run(checking.check(settings, os.environ, online=online))
+    except Refusal as refusal:
+        findings = refusal.findings
+    for finding in findings:
+        typer.echo(finding.line())
+    if not findings:
+        typer.echo("ok")
+    bad = any(finding.level == "error" for finding in findings)
+    raise typer.Exit(ExitCode.REFUSED if bad else ExitCode.STOPPED)
+
+
+@app.command()
+def demo(
+    child: Annotated[
+        Literal["fake", "pi"], typer.Option("--child", help="A scripted child, or pi with your own models.")
+    ] = "fake",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Of the embedded Discord; 0: any.")] = 0,
+    say: Annotated[
+        list[str] | None, typer.Option("--say", metavar="TEXT", help="Send it, print the answer, exit; repeatable.")
+    ] = None,
+) -> None:
+    """Try the connector against an embedded Discord, without a token."""
+    from connector import demo as demonstration  # noqa: PLC0415 - brings its own Discord
+
+    raise typer.Exit(demonstration.run(child=child, port=port, says=tuple(say or ())))
+
+
+@app.command()
+def status(config: Config = None, instance: Instance = None, *, as_json: AsJson = False) -> None:
+    """Show lanes, queues, waits, dead letters and failed starts."""
+    from connector import admin  # noqa: PLC0415 - brings the ledger
+
+    seen = admin.overview(_settings(config, instance), os.environ)
+    _show(seen.as_json() if as_json else seen.lines())
+
+
+@app.command()
+def trace(
+    message_id: Annotated[int, typer.Argument(metavar="MESSAGE_ID", min=1)],
+    config: Config = None,
+    instance: Instance = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Show every recorded step of one message."""
+    from connector import admin  # noqa: PLC0415 - brings the ledger
+
+    found = admin.trace(_settings(config, instance), os.environ, message_id)
+    if found is None:
+        typer.echo(f"error: nothing is known of the message {message_id}", err=True)
+        raise typer.Exit(ExitCode.FAULT)
+    _show(found.as_json() if as_json else found.lines())
+
+
+@app.command("reset-wedges")
+def reset_wedges(config: Config = None, instance: Instance = None) -> None:
+    """Forget the failed starts in a row, so that a run may start again."""
+    from connector import admin  # noqa: PLC0415 - brings the ledger
+
+    typer.echo(admin.reset_wedges(_settings(config, instance), os.environ))
+
+
+@app.command()
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE")], config: Config = None, instance: Instance = None
+) -> None:
+    """Write a consistent copy of the ledger, also while a run is up."""
+    from connector import admin  # noqa: PLC0415 - brings the ledger
+
+    typer.echo(admin.backup(_settings(config, instance), os.environ, file))
+
+
+def _one_of(config: Path | None, instance: str | None) -> None:
+    if config is not None and instance is not None:
+        raise typer.BadParameter("--config and --instance exclude each other")
+
+
+def _settings(config: Path | None, instance: str | None) -> "Settings":
+    from connector.settings_load import load  # noqa: PLC0415 - brings pydantic
+
+    _one_of(config, instance)
+    return load(config, instance, os.environ)
+
+
+def _show(told: Mapping[str, Any] | list[str]) -> None:
+    if isinstance(told, Mapping):
+        typer.echo(json.dumps(told))
+    else:
+        for line in told:
+            typer.echo(line)
+
+
+def _tell(refusal: Refusal) -> None:
+    for line in refusal.lines():
+        typer.echo(line, err=True)
+
+
+def _run(config: Path | None, instance: str | None) -> int:
+    """The process of `run`: signals, secrets and the log first, then the connector; its exit code."""
+    for signum in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signum, _stop_early)
+    from connector.hidden import hide_process  # noqa: PLC0415 - only run reads a token for long
+    from connector.logs import Logs  # noqa: PLC0415 - brings structlog
+    from connector.settings import LogSettings  # noqa: PLC0415 - brings pydantic
+    from connector.settings_load import load  # noqa: PLC0415 - as above
+
+    faulthandler.enable(2)
+    hide_process()
+    try:
+        settings = load(config, instance, os.environ)
+    except Refusal as refusal:
+        with Logs(LogSettings(), sys.stderr) as logs:
+            return _refused(logs, refusal)
+    with Logs(settings.log, sys.stderr) as logs:
+        return _relay(settings, logs)
+
+
+def _stop_early(_signum: int, _frame: object) -> NoReturn:
+    """Until the connector listens itself, a stop needs nothing but the way out."""
+    raise SystemExit(ExitCode.STOPPED)
+
+
+def _relay(settings: "Settings", logs: "Logs") -> int:
+    from connector.token import read_token  # noqa: PLC0415 - as in _run
+
+    try:
+        token = read_token(settings, os.environ)
+        logs.redactor.add(token.secret.reveal())
+        from connector.app import Program  # noqa: PLC0415 - brings discord.py
+        from connector.app import run as relay  # noqa: PLC0415 - as above
+
+        return asyncio.run(relay(Program(settings, token, os.environ, logs)))
+    except Refusal as refusal:
+        return _refused(logs, refusal)
+    except ProgramEnd as end:
+        logs.log.error("connector.stopped", code=end.code, reason=end.reason)  # noqa: TRY400 - it says why itself
+        return end.code
+    except SystemExit:
+        logs.log.info("connector.stopped", code=ExitCode.STOPPED, reason="asked to stop before it was up")
+        return ExitCode.STOPPED
+    except Exception as error:  # whatever it is: it is logged here, and ends the program
+        logs.log.exception("connector.stopped", code=ExitCode.FAULT, reason=f"internal fault: {error!r}")
+        return ExitCode.FAULT
+
+
+def _refused(logs: "Logs", refusal: Refusal) -> int:
+    logs.log.error("connector.refused", reason=refusal.reason, mend=refusal.mend)
+    if sys.stderr.isatty():
+        _tell(refusal)  # for a person; elsewhere standard error holds one JSON object a line, and nothing else
+    return refusal.code
