@@ -8,7 +8,7 @@ PIP := .venv/bin/python -m pip --quiet --disable-pip-version-check
 INSTALL := $(PIP) install --constraint $(PINS)
 PYTEST := .venv/bin/python -P -m pytest -n $(JOBS)
 
-.PHONY: install dev demo test contract system lint
+.PHONY: install dev demo test contract system lint bench
 
 install: .venv/.ready
 
@@ -29,6 +29,10 @@ contract: .venv/.ready-dev
 # The shipped unit under a real systemd.
 system: .venv/.ready-dev
 	$(PYTEST) tests/system $(ARGS)
+
+# Figures as ratios with their counterparts; needs a quiet machine, judges medians.
+bench: .venv/.ready-dev
+	PYTHONPATH=. .venv/bin/python tests/bench/run.py $(ARGS)
 
 lint: .venv/.ready-dev
 	.venv/bin/ruff format --check .

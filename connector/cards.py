@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from connector import facts
+from connector import facts, notices
 from connector.header import clean
 from connector.ports import Button
 from connector.world import Round
@@ -98,7 +98,7 @@ class Card:
 
     def _live(self) -> str:
         if self.until:
-            return f"⏳ The model's provider is at its limit; asked again <t:{self.until // _SECOND}:R>."
+            return f"⏳ {notices.asked_again(self.until // _SECOND, model=self.model or None)}"
         if self.open:
             tool, since = next(iter(self.open.values()))
             more = f" and {len(self.open) - 1} more" if len(self.open) > 1 else ""

@@ -4,11 +4,15 @@ The shell puts the facts of a step on the disk in one transaction and only then 
 """
 
 import heapq
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import assert_never
 
+import msgspec
+
 from connector import facts, notices
-from connector.lane_base import SECOND, Kid, Stand
+from connector.header import clean
+from connector.lane_base import Kid, Stand
 from connector.lane_events import (
     Arrived,
     Cancel,
@@ -25,7 +29,6 @@ from connector.lane_events import (
     Overlooked,
     Post,
     PostDone,
-    React,
     Recover,
     Rewrite,
     SessionGone,
@@ -33,9 +36,8 @@ from connector.lane_events import (
     StopAsked,
     ThreadDone,
     Tick,
-    Withdraw,
 )
-from connector.lane_told import Told
+from connector.lane_stop import Stops
 from connector.notices import Halted
 from connector.world import AT_CHILD, Phase, Round
 from engine import events as engine
@@ -51,7 +53,7 @@ class Stepped:
     closed: tuple[str, ...]
 
 
-class Lanes(Told):
+class Lanes(Stops):
     """All lanes of one connector."""
 
     __slots__ = ()
@@ -66,7 +68,7 @@ class Lanes(Told):
         self.fill()
         self.show_typing()
         self.check_end()
-        rounds = dict.fromkeys(name for fact in self.kept if (name := getattr(fact, "round", "")))
+        rounds = dict.fromkeys(name for fact in self.kept if (name := facts.round_of(fact)))
         closed = tuple(name for name in rounds if name not in self.world.rounds)
         return Stepped(tuple(self.kept), tuple(self.out), closed)
 
@@ -80,7 +82,7 @@ class Lanes(Told):
             case Arrived(claim, advice, refusal):
                 self.arrived(claim, advice, refusal)
             case Overlooked(channel, message):
-                self.record(facts.Seen(channel, message))
+                self.see(channel, message)
             case StopAsked():
                 self.stop(given)
             case Hurry(name):
@@ -90,13 +92,12 @@ class Lanes(Told):
             case MoveFirst(name):
                 if (round_ := self.waiting(name)) is not None:
                     self.record(facts.Moved(round_.id))
+                    self.touched[round_.lane] = None
             case Rewrite(name, text):
                 if (round_ := self.waiting(name)) is not None:
                     self.record(facts.Edited(round_.id, text))
             case Forget(lane):
-                self.record(facts.SessionSet(lane, ""))
-                if (kid := self.kids.get(lane)) is not None and kid.idle:
-                    self.retire(kid)
+                self.forget(lane)
             case ThreadDone(channel, parent, opened):
                 self.thread_done(channel, parent, opened=opened)
             case SessionGone(lane):
@@ -127,11 +128,7 @@ class Lanes(Told):
     def arrived(self, claim: facts.Claimed, advice: Advice, refusal: str) -> None:
         """Claim before any sign of acceptance; beyond a bound refuse visibly."""
         lane = self.world.lane(claim.lane)
-        if claim.round in self.world.rounds:
-            return
-        if claim.bot and lane.bots_in_row >= self.rules.bot_turns:
-            self.record(facts.Seen(claim.channel, claim.message))
-            self.log("message.ignored", lane=claim.lane, message_id=claim.message, reason="bot-turns")
+        if claim.round in self.world.rounds or self.too_many_bots(claim):
             return
         if refusal:
             pass
@@ -139,8 +136,10 @@ class Lanes(Told):
             refusal = notices.lane_full(self.rules.capacity)
         elif self.world.waiting_by.get(claim.author, 0) >= self.rules.per_person:
             refusal = notices.person_full(self.rules.per_person)
+        claim = self.placed(claim, refused=bool(refusal))
         self.record(claim)
-        self.see(claim)
+        if claim.origin is facts.Origin.MESSAGE:  # in the same transaction
+            self.see(claim.parent or claim.channel, claim.message)
         round_ = self.world.rounds[claim.round]
         if refusal:
             self.log("message.ignored", lane=claim.lane, message_id=claim.message, reason="full")
@@ -155,6 +154,28 @@ class Lanes(Told):
         if kid is not None and not claim.bot and claim.origin is facts.Origin.MESSAGE:
             self.add_to_run(kid, round_, advice)
 
+    def placed(self, claim: facts.Claimed, *, refused: bool) -> facts.Claimed:
+        """The claim with the channel that its posts can go to, and an instant behind all earlier ones.
+
+        A refused message gets no thread; a thread that could not be had is none for a retry either. The wall clock
+        may have gone back since the last start, but arrival is the order of a lane.
+        """
+        self.newest = max(claim.at, self.newest + 1)
+        channel, parent = claim.channel, claim.parent
+        if refused and parent:
+            channel, parent = parent, 0
+        elif not parent and str(channel) == claim.lane:
+            channel = self.world.lane(claim.lane).channel or channel
+        return msgspec.structs.replace(claim, channel=channel, parent=parent, at=self.newest)
+
+    def forget(self, lane: str) -> None:
+        """`/new`: a child that is in the old session serves no further turn."""
+        self.record(facts.SessionSet(lane, ""))
+        kid = self.kids.get(lane)
+        if kid is not None and kid.stand not in {Stand.SPAWNING, Stand.STARTING}:
+            kid.outdated = True
+            self.touched[lane] = None
+
     def open_thread(self, round_: Round) -> None:
         """The thread's name is the first words of what was asked."""
         words = round_.text.rpartition("\n\n")[2].split()
@@ -164,17 +185,13 @@ class Lanes(Told):
         """What waited for the thread goes there, or, with a note, to the channel above it."""
         if opened:
             self.record(facts.ThreadOpened(channel, parent))
-            self.record(facts.Seen(channel, channel))
+            self.see(channel, channel)
             return
         self.record(facts.Redirected(channel, parent))
         owed = facts.Owed(f"{channel}/thread/1", "", parent, "notice", notices.no_thread(), channel)
         self.record(owed)
         self.out.append(Post(owed))
-
-    def see(self, claim: facts.Claimed) -> None:
-        """The channel's last seen id, in the same transaction as the claim."""
-        if claim.origin is facts.Origin.MESSAGE:
-            self.record(facts.Seen(claim.parent or claim.channel, claim.message))
+        self.touched[str(channel)] = None
 
     def add_to_run(self, kid: Kid, round_: Round, advice: Advice) -> None:
         """A person's line during his lane's own run: steered, or it interrupts a hanging tool, or it waits (§4, §5)."""
@@ -187,8 +204,10 @@ class Lanes(Told):
             self.record(facts.Written(round_.id, kid.child, kind="steer"))
             written = self.world.rounds[round_.id]
             self.tell_steer(kid, written)
-        elif advice is Advice.INTERRUPT:
-            note = f"the turn before was interrupted: its tool {next(iter(kid.tools.values()), 'call')} did not return"
+        elif advice is Advice.INTERRUPT and kid.interrupted != head.turn:
+            kid.interrupted = head.turn
+            tool = clean(next(iter(kid.tools.values()), "call"))
+            note = f"the turn before was interrupted: its tool {tool} did not return"
             self.record(facts.Requeued(round_.id, "interrupts", note=note))
             self.record(facts.Moved(round_.id))
             self.log("wait.interrupted", lane=kid.lane, message_id=head.message, child=kid.child)
@@ -225,104 +244,7 @@ class Lanes(Told):
         round_ = self.world.rounds.get(name)
         if round_ is not None and round_.phase is Phase.BACKOFF:
             self.record(facts.Hurried(round_.id))
-            kid = self.kids.get(round_.lane)
-            if kid is not None and kid.model is not None:
-                self.unproven.discard(kid.model)
             self.touched[round_.lane] = None
-
-    # -- Stop ------------------------------------------------------------------------------------------------------
-
-    def stop(self, asked: StopAsked) -> None:
-        """Stop in every phase: durable mark, removal, one abort, suppression, receipts (BEHAVIOUR §2)."""
-        if asked.word is not None:
-            self.record(asked.word)
-            self.see(asked.word)
-            self.record(facts.Ended(asked.word.round, "handled"))
-        targets = self.targets(asked)
-        kid = self.kids.get(asked.lane)
-        orphan = asked.scope == "lane" and kid is not None and kid.busy and kid.stand is Stand.READY
-        if orphan and kid is not None and not self.at_child(asked.lane):
-            self.tell(kid, engine.AbortOrphan())
-        for round_ in targets:
-            self.stop_round(round_, asked.by)
-        self.log(
-            "turn.stopped",
-            lane=asked.lane,
-            by=asked.by,
-            scope=asked.scope,
-            rounds=[round_.message for round_ in targets],
-        )
-        if asked.word is not None:
-            if targets:
-                self.out.append(React(asked.channel, asked.word.message, "stopped"))
-            else:
-                self.nothing(asked.word)
-        self.touched[asked.lane] = None
-
-    def nothing(self, word: facts.Claimed) -> None:
-        """A notice that there was nothing to stop."""
-        key = f"{word.round}/notice/1"
-        owed = facts.Owed(key, word.round, word.channel, "notice", notices.nothing_to_stop(), word.reply_to)
-        self.record(owed)
-        self.out.append(Post(owed))
-
-    def targets(self, asked: StopAsked) -> list[Round]:
-        """The rounds that Stop means: its round, the lane's oldest, or all; with what joined their run."""
-        rounds = self.world.open_in(asked.lane)
-        match asked.scope:
-            case "round":
-                rounds = [round_ for round_ in rounds if round_.id == asked.round]
-            case "turn":
-                rounds = rounds[:1]
-            case "lane":
-                pass
-            case _:
-                assert_never(asked.scope)
-        names = {round_.id for round_ in rounds}
-        if any(round_.phase in {Phase.RUNNING, Phase.JOINED} for round_ in rounds):
-            names |= {r.id for r in self.at_child(asked.lane) if r.phase in {Phase.RUNNING, Phase.JOINED}}
-        return [round_ for round_ in self.world.open_in(asked.lane) if round_.id in names]
-
-    def stop_round(self, round_: Round, by: int) -> None:
-        """One round: its mark, its removal from wherever it is, its receipt."""
-        kid = self.kids.get(round_.lane)
-        kept = len(self.world.lane(round_.lane).waiting)
-        self.record(facts.StopMarked(round_.id, by))
-        tools, until = 0, None
-        match round_.phase:
-            case Phase.WAITING:
-                what, kept = Halted.QUEUED, kept - 1
-            case Phase.BACKOFF:
-                what = Halted.BACKOFF
-            case Phase.POSTING:
-                what = Halted.POSTING
-                self.out.append(Withdraw(round_.id))
-            case Phase.WRITTEN | Phase.RUNNING | Phase.STEERED | Phase.JOINED:
-                what = {Phase.WRITTEN: Halted.STARTING, Phase.RUNNING: Halted.RUNNING}.get(
-                    round_.phase, Halted.STEERING
-                )
-                if kid is not None and kid.child == round_.child:
-                    self.tell(kid, engine.Fail(round_.turn, engine.Code.STOPPED))
-                    tools = len(kid.tools)
-                    grace = self.rules.abort_grace if round_.phase is Phase.WRITTEN else self.rules.run_grace
-                    until = (self.now + grace) // SECOND if round_.phase is not Phase.STEERED else None
-            case Phase.ENDED:
-                return
-            case _:
-                assert_never(round_.phase)
-        self.end_stopped(round_, notices.stopped(what, by=by, tools=tools, kept=kept, until=until))
-        if until is not None and kid is not None:
-            last = notices.stopped(what, by=by, tools=tools, kept=kept)
-            kid.receipts.append((f"{round_.id}/receipt/1", round_.channel, last))
-
-    def end_stopped(self, round_: Round, receipt: str) -> None:
-        """A stopped round's end and receipt; what it owed is not posted any more."""
-        for key in sorted(round_.owed):
-            self.record(facts.Dropped(key, "stopped"))
-        self.record(facts.Ended(round_.id, "stopped"))
-        self.owe(round_, "receipt", 1, receipt)
-        self.react(round_, "stopped")
-        self.ended_log(round_, "stopped")
 
     # -- posts, children, time ---------------------------------------------------------------------------------------
 
@@ -333,12 +255,16 @@ class Lanes(Told):
             return
         self.record(fact)
         round_ = self.world.rounds.get(owed.round)
-        if round_ is None or round_.phase is not Phase.POSTING or round_.owed:
+        if round_ is None or round_.phase is not Phase.POSTING:
             return
-        detail = f"not delivered: {fact.reason}" if isinstance(fact, facts.Dropped) else ""
-        self.record(facts.Ended(round_.id, "answered", detail=detail))
-        self.react(round_, "answered")
-        self.ended_log(round_, "answered")
+        lost = isinstance(fact, facts.Dropped) and owed.kind == "answer"
+        if lost and (parent := self.world.lane(round_.lane).thread_of):
+            key = owed.key.replace("/answer/", "/lost/")
+            told = facts.Owed(key, round_.id, parent, "notice", notices.answer_lost(), round_.message)
+            self.record(told)
+            self.out.append(Post(told))
+        elif not round_.owed and not self.runs_on(round_):
+            self.delivered(round_, f"not delivered: {fact.reason}" if isinstance(fact, facts.Dropped) else "")
 
     def up(self, lane: str, child: int, pid: int, started: str) -> None:
         """A spawned child, recorded so that a later start can end what is left of it."""
@@ -350,23 +276,35 @@ class Lanes(Told):
 
     def recover(self, given: Recover) -> None:
         """At a start: everything that was at a child, by evidence; then everything that waits (BEHAVIOUR §6)."""
-        self.generation = max(self.generation, *self.world.children, 0) if self.world.children else self.generation
-        self.unproven |= {model for model, until in self.world.gates.items() if until > self.now}
-        left = [round_ for round_ in self.world.rounds.values() if round_.phase in AT_CHILD]
-        for round_ in sorted(left, key=lambda round_: (round_.at, round_.id), reverse=True):
+        rounds = list(self.world.rounds.values())
+        self.newest = max((round_.at for round_ in rounds), default=0)
+        self.generation = max((self.generation, *self.world.children, *(round_.child for round_ in rounds)))
+        self.unstep_clock(rounds)
+        for round_ in rounds:
+            if round_.parent and round_.channel not in self.world.threads:
+                self.open_thread(round_)
+        for owed in self.world.owed.values():
+            self.out.append(Post(owed, *self.world.stands.get(owed.key, (0, 0)), fresh=False))
+        for round_ in rounds:
+            if round_.phase is Phase.POSTING and not round_.owed:
+                self.delivered(round_)
+            if round_.phase not in AT_CHILD:
+                continue
             if round_.id in given.tooled and not round_.tool:
                 self.record(facts.ToolOpened(round_.id, "", "seen in the session file"))
             code = "restart" if round_.cut else "engine-exit"
             self.by_evidence(self.world.rounds[round_.id], code)
-        for round_ in list(self.world.rounds.values()):
-            if round_.parent and round_.channel not in self.world.threads:
-                self.open_thread(round_)
-        for owed in list(self.world.owed.values()):
-            self.out.append(Post(owed, *self.world.stands.get(owed.key, (0, 0)), fresh=False))
-        for round_ in list(self.world.rounds.values()):
-            if round_.phase is Phase.POSTING and not round_.owed:
-                self.record(facts.Ended(round_.id, "answered"))
         self.touched |= dict.fromkeys(lane.key for lane in self.world.lanes.values() if lane.waiting or lane.held)
+
+    def unstep_clock(self, rounds: Iterable[Round]) -> None:
+        """A wait that is longer than any was counted by a wall clock that has gone back since: it is over."""
+        bound = self.now + self.longest * 2
+        for round_ in rounds:
+            if round_.phase is Phase.BACKOFF and round_.until > bound:
+                self.record(facts.Hurried(round_.id))
+        for model, until in list(self.world.gates.items()):
+            if until > bound:
+                self.record(facts.Gated(*model, self.now))
 
     def shut_down(self) -> None:
         """SIGTERM: cut what runs; it has `kill_after` to settle."""
@@ -392,7 +330,7 @@ class Lanes(Told):
     def check_end(self) -> None:
         """Going down: when nothing runs any more, or the time for it is over."""
         if self.stopping:
-            settled = all(not kid.busy or kid.stand is not Stand.READY for kid in self.kids.values())
+            settled = all(kid.stand is not Stand.READY or not (kid.busy or kid.turn) for kid in self.kids.values())
             if settled or self.now >= self.due:
                 self.quit(0, "asked to stop")
         elif self.draining:

@@ -100,13 +100,6 @@ def settled(receipt: str, left: Sequence[str] | None) -> str:
     return f"{receipt} Still running: {', '.join(clean(name).strip() for name in left[:5])}."
 
 
-def stopped_lane(what: Sequence[Halted], *, by: int | None = None) -> str:
-    """The receipt of Stop of a whole lane, which ended all of these; one sentence, each kind counted."""
-    kinds = [_count(what.count(kind), kind.value) for kind in Halted if kind in what]
-    who = f" by <@{by}>" if by is not None else ""
-    return f"Stopped{who}: {', '.join(kinds)}."
-
-
 def nothing_to_stop() -> str:
     """The answer to a Stop that found nothing."""
     return "There was nothing to stop: no turn is running or waiting here. Write a message to start one."
@@ -139,11 +132,6 @@ def lane_full(capacity: int) -> str:
 def person_full(limit: int) -> str:
     """The refusal of a message beyond `lanes.per_person`."""
     return f"You have {_count(limit, 'message')} waiting, so this one was not taken. Send it again when some are done."
-
-
-def busy_elsewhere(children: int) -> str:
-    """The wait for a free child: `agent.max_children` are at work for other lanes."""
-    return f"This message waits for one of {_count(children, 'agent')}, all busy elsewhere. It needs nothing from you."
 
 
 def asked_again(until: int, *, status: int | None = None, model: str | None = None) -> str:
@@ -187,16 +175,6 @@ def too_many_failures(starts: int) -> str:
 def no_thread() -> str:
     """The fallback of an answer that was to open a thread."""
     return "No thread could be opened here, so the answer comes in the channel. An operator can grant the permission."
-
-
-def file_too_large(name: str, limit: int) -> str:
-    """A file beyond `files.max_bytes`, in or out; its text is still asked."""
-    return f"The file {clean(name).strip()} has over {limit} bytes and was left out. Send a smaller one."
-
-
-def file_failed(name: str) -> str:
-    """A file whose download failed; its text is still asked."""
-    return f"The file {clean(name).strip()} could not be fetched and was left out. Send it again if it matters."
 
 
 def refused() -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from connector import notices
-from connector.notices import Code, Halted, asked_again, failed, file_failed, stopped, stopped_lane
+from connector.notices import Code, Halted, asked_again, failed, stopped
 
 CODES = {
     "engine-timeout",
@@ -28,7 +28,6 @@ OTHERS: dict[str, Callable[[], str]] = {
     "handled": notices.handled,
     "lane_full": lambda: notices.lane_full(500),
     "person_full": lambda: notices.person_full(20),
-    "busy_elsewhere": lambda: notices.busy_elsewhere(4),
     "asked_again": lambda: asked_again(99),
     "disk_trouble": notices.disk_trouble,
     "answer_lost": notices.answer_lost,
@@ -37,8 +36,9 @@ OTHERS: dict[str, Callable[[], str]] = {
     "session_lost": notices.session_lost,
     "too_many_failures": lambda: notices.too_many_failures(5),
     "no_thread": notices.no_thread,
-    "file_too_large": lambda: notices.file_too_large("a.bin", 10),
-    "file_failed": lambda: file_failed("a.bin"),
+    "stopping": lambda: notices.stopping(2),
+    "moved": notices.moved,
+    "retrying": notices.retrying,
     "refused": notices.refused,
     "outdated": notices.outdated,
 }
@@ -73,10 +73,10 @@ def test_an_unknown_code_is_our_own_fault() -> None:
 
 def test_every_other_sentence_is_one_line_and_none_is_forgotten() -> None:
     public = {name for name, thing in vars(notices).items() if inspect.isfunction(thing) and name[0] != "_"}
-    assert public - {"clean", "assert_never", "failed", "stopped", "stopped_lane"} == set(OTHERS)
+    assert public - {"clean", "assert_never", "failed", "stopped", "settled"} == set(OTHERS)
     for say in OTHERS.values():
         assert is_one_line(say())
-        assert not say().startswith("Stopped")
+        assert not say().startswith("Stopped ")
 
 
 def test_status_and_model_are_all_that_is_told_of_a_provider() -> None:
@@ -90,10 +90,6 @@ def test_status_and_model_are_all_that_is_told_of_a_provider() -> None:
     )
 
 
-def test_a_file_name_stays_in_its_line() -> None:
-    assert file_failed("a\nb").startswith("The file a b could")
-
-
 def test_the_receipts_of_stop() -> None:
     assert stopped() == "Stopped."
     assert stopped(Halted.RUNNING, tools=1, kept=2) == "Stopped: running turn, 1 open tool, 2 waiting messages kept."
@@ -101,6 +97,6 @@ def test_the_receipts_of_stop() -> None:
         "Stopped by <@7>: wait before asking again."
         " The turn is still ending; the next message waits until <t:1700:R> at most."
     )
-    assert stopped_lane([Halted.QUEUED, Halted.RUNNING, Halted.QUEUED], by=7) == (
-        "Stopped by <@7>: 2 waiting messages, 1 running turn."
-    )
+    assert notices.settled("Stopped.", ()) == "Stopped."
+    assert notices.settled("Stopped.", ["sleep (7)"]) == "Stopped. Still running: sleep  7."
+    assert notices.settled("Stopped.", None) == "Stopped. Whether its tools are gone cannot be verified here."
