@@ -253,7 +253,7 @@ class Settings(BaseSettings):
     def settings_customise_sources(cls, *_: Any, **offered: Any) -> tuple[PydanticBaseSettingsSource, ...]:
         """Put the given sources in place of those offered: the process's environment, `.env` and secret files."""
         arguments = offered["init_settings"]
-        return arguments, offered["env_settings"], *arguments.init_kwargs.pop("sources")
+        return arguments, *arguments.init_kwargs.pop("sources")
 
     def beside(self, text: str) -> Path:
         """Return `text` as an absolute path: `~` is the home folder, a relative one stands beside the file.

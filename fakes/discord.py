@@ -31,7 +31,8 @@ class FakeDiscord(Acting):
     `intents_allowed` is whether the privileged intents are switched on; `nonce_window` how long a repeated nonce
     gives the old message, `heartbeat` the gateway's interval (both seconds), `replay` how many events a session
     keeps for RESUME; `validate` holds requests and replies against Discord's specification where that is at hand
-    (it needs jsonschema, which is there for tests only: the demo says False).
+    (it needs jsonschema, which is there for tests only: the demo says False). `port` 0 is any free one; OSError
+    where a named one is taken.
     """
 
     def __init__(
@@ -45,9 +46,10 @@ class FakeDiscord(Acting):
         heartbeat: float = 41.25,
         replay: int = 10_000,
         validate: bool = True,
+        port: int = 0,
     ) -> None:
         super().__init__()
-        self._port = Port()
+        self._port = Port(port)
         host = f"127.0.0.1:{self._port.number}"
         self.token = token
         self.rest_base = f"http://{host}{API}"

@@ -28,10 +28,10 @@ def reset_transport(transport: object) -> None:
 
 
 class Port:
-    """One port of 127.0.0.1, held for as long as the fake lives, listening only while it is up."""
+    """One port of 127.0.0.1 (0: any free one), held for as long as the fake lives, listening only while it is up."""
 
-    def __init__(self) -> None:
-        self._guard = self._bound(0)
+    def __init__(self, number: int = 0) -> None:
+        self._guard = self._bound(number)
         self.number: int = self._guard.getsockname()[1]
         self._listening: socket.socket | None = None
 

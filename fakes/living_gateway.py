@@ -46,15 +46,32 @@ class Pacing:
         self.wall += int(seconds * 1e9)
 
 
+class _Told(io.StringIO):
+    """A stream that tells of each line."""
+
+    def __init__(self, changes: Changes) -> None:
+        super().__init__()
+        self._changes = changes
+
+    def write(self, text: str, /) -> int:
+        """Write, and tell."""
+        count = super().write(text)
+        self._changes.tell()
+        return count
+
+
 class Living:
     """The gateway, what it told, and its log."""
 
     def __init__(self, world: FakeDiscord, **wanted: Any) -> None:
         self.world = world
         self.facts: list[Heard] = []
+        self.break_with: Exception | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.looked_at = False
         self.changes = Changes(lambda: f"heard: {self.facts[-8:]}; log: {self.lines()[-8:]}")
         self.pacing = Pacing(changes=self.changes)
-        self._stream = io.StringIO()
+        self._stream = _Told(self.changes)
         log: Log = Logs(LogSettings(level="debug", format="console"), self._stream).log
         hooks: Hooks | None = wanted.pop("hooks", None)
         memory: Memory | None = wanted.pop("memory", None)
@@ -62,12 +79,25 @@ class Living:
         options = Options(**{**given, "ready_wait": 0.01, **wanted})
         self.gateway = Gateway(options, self.hear, log, hooks=hooks, memory=memory, clock=self.pacing.clock())
 
+    async def ended_with(self) -> BaseException | None:
+        """What `run()` ends with by itself, within five seconds."""
+        assert self.task is not None
+        await asyncio.wait({self.task}, timeout=5)
+        self.looked_at = True
+        return self.task.exception()
+
+    async def logged(self, event: str) -> str:
+        """The first line of the log with this event, once it is there."""
+        return await self.changes.until(lambda: next((line for line in self.lines() if event in line), ""))
+
     def lines(self) -> list[str]:
         """What was logged."""
         return self._stream.getvalue().splitlines()
 
     def hear(self, fact: Heard) -> None:
-        """Take a fact."""
+        """Take a fact, or break."""
+        if self.break_with is not None:
+            raise self.break_with
         self.facts.append(fact)
         self.changes.tell()
 
@@ -86,7 +116,7 @@ async def running(world: FakeDiscord, *, ready: bool = True, **wanted: Any) -> A
     """A gateway that is connected (`ready`), closed at the end; what ended it early is raised."""
     base = Route.BASE
     living = Living(world, **wanted)
-    task = asyncio.create_task(living.gateway.run())
+    living.task = task = asyncio.create_task(living.gateway.run())
     try:
         if ready:
             first = asyncio.create_task(living.heard(Connected))
@@ -96,8 +126,9 @@ async def running(world: FakeDiscord, *, ready: bool = True, **wanted: Any) -> A
                 await task
             await first
         yield living
-        await living.gateway.close()
-        await task
+        if not living.looked_at:
+            await living.gateway.close()
+            await task
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

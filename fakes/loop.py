@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any
 
 __all__ = ["HOP", "Flow", "Gate", "Loop"]
@@ -53,18 +54,19 @@ class Loop:
 
     def __init__(self, now: int = 0) -> None:
         self.now = now
-        self._ready: deque[tuple[Flow, Any]] = deque()
+        # flows are held here and named by number elsewhere: a gate that held its flow would make nested generators
+        # close each other when the whole is garbage
+        self._flows: dict[int, tuple[Flow, Gate]] = {}
+        self._ready: deque[tuple[int, Any]] = deque()
         self._timers: list[tuple[int, int, Gate]] = []
         self._serial = 0
 
     def spawn(self, flow: Flow) -> Gate:
         """Starts a flow behind everything that is ready; the gate opens with its return value."""
         done = Gate()
-
-        def watched() -> Flow:
-            done.open((yield from flow))
-
-        self._ready.append((watched(), None))
+        self._serial += 1
+        self._flows[self._serial] = (flow, done)
+        self._ready.append((self._serial, None))
         return done
 
     def after(self, delay: int) -> Gate:
@@ -99,9 +101,15 @@ class Loop:
 
     def _drain(self) -> None:
         while self._ready:
-            flow, value = self._ready.popleft()
+            number, value = self._ready.popleft()
+            flow, done = self._flows[number]
             try:
                 gate = flow.send(value)
-            except StopIteration:
+            except StopIteration as end:
+                del self._flows[number]
+                done.open(end.value)
                 continue
-            gate.watch(lambda opened, flow=flow: self._ready.append((flow, opened.value)))  # type: ignore[misc]
+            gate.watch(partial(self._resume, number))
+
+    def _resume(self, number: int, opened: Gate) -> None:
+        self._ready.append((number, opened.value))

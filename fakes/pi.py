@@ -6,6 +6,8 @@ written to `--session-dir`, else below `$PI_CODING_AGENT_DIR`, else not at all.
 
 FAKE_PI_LOG     a file that gets one JSON line for each command, event, signal and end (`pid`, `ns` monotonic, `kind`)
 FAKE_PI_SCALE   divides the delays of pi's own retries (2, 4, 8 s)
+FAKE_PI_KILL    `WHEN:NAME:N`: kill -9 of the process that started this one at the N-th command or record NAME here, a
+                command when it is read, a record `before` or `after` it is written
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ from fakes.pi_core import Options, PiCore
 __all__ = ["VERSION", "main"]
 
 VERSION = "1.6.0"
-READ_SIZE = 1 << 20
+READ_SIZE, WRITE_SIZE = 1 << 20, 1 << 16
 FLUSH_BOUND = 2.0  # s to get the last lines out to a client that does not read
 WITH_VALUE = ("--mode", "--provider", "--model", "--session", "--session-dir", "--thinking", "-e", "--extension")
 ALONE = ("--no-session", "--continue", "-c", "--approve", "--no-approve")
@@ -119,8 +121,11 @@ class _Process:
         self._pending = bytearray()
         self._tools: dict[str, int] = {}
         self._log_file = os.environ.get("FAKE_PI_LOG")
+        self._parent = os.getppid()
+        self._kill_at, _, count = os.environ.get("FAKE_PI_KILL", "::0").rpartition(":")
+        self._kill_in = int(count)
         self._selector = selectors.DefaultSelector()
-        self._reading = False
+        self._reading = self._plain = False
         self._signals, wakeup = os.pipe()
         os.set_blocking(self._signals, False)
         os.set_blocking(wakeup, False)
@@ -140,6 +145,9 @@ class _Process:
             self._perform()
             due = self._core.deadline()
             wait = None if due is None else max(0, due - time.monotonic_ns()) / 1e9
+            if self._plain and self._reading:
+                self._read()
+                wait = 0
             for key, _ in self._selector.select(wait):
                 if key.fd == 0:
                     self._read()
@@ -152,9 +160,11 @@ class _Process:
     # ---- in
     def _listen(self, wanted: bool) -> None:  # a switch, and private
         if wanted and not self._reading:
-            with contextlib.suppress(PermissionError):  # a plain file cannot be waited for; there is no more to read
+            try:
                 self._selector.register(0, selectors.EVENT_READ)
-        elif self._reading and not wanted:
+            except PermissionError:  # a plain file cannot be waited for, it is always ready
+                self._plain = True
+        elif self._reading and not wanted and not self._plain:
             self._selector.unregister(0)
         self._reading = wanted
 
@@ -183,11 +193,15 @@ class _Process:
         match effect:
             case Write(data, names):
                 for name in names:
+                    self._reached(f"before:{name}")
                     self._log("event", type=name)
                 self._pending += data
                 self._drain()
+                for name in names:
+                    self._reached(f"after:{name}")
             case Heard(command):
                 self._heard(command)
+                self._reached(f"before:{command.get('type')}")
             case Stderr(data):
                 with contextlib.suppress(OSError):
                     _write_all(2, data)
@@ -201,7 +215,7 @@ class _Process:
             case EndTool(key):
                 self._end_tool(key)
             case HoldStdout(ms):
-                os.posix_spawnp("sleep", ["sleep", f"{ms / 1000}"], os.environ, setsid=True)
+                _hold_stdout(ms)
             case StopReading():
                 self._listen(False)
             case ResumeReading():
@@ -217,6 +231,13 @@ class _Process:
                 os.kill(os.getpid(), number)
                 signal.pause()
 
+    def _reached(self, point: str) -> None:
+        """Kills whoever started us, unless that is over: then we have another parent."""
+        if point == self._kill_at:
+            self._kill_in -= 1
+            if self._kill_in == 0 and os.getppid() == self._parent:
+                os.kill(self._parent, signal.SIGKILL)
+
     def _heard(self, command: dict[str, Any]) -> None:
         if self._log_file:
             short = {k: v[:500] if isinstance(v, str) else v for k, v in command.items() if k != "images"}
@@ -225,7 +246,7 @@ class _Process:
     def _drain(self) -> None:
         try:
             while self._pending:
-                del self._pending[: os.write(1, self._pending[:READ_SIZE])]
+                del self._pending[: os.write(1, self._pending[:WRITE_SIZE])]
         except BlockingIOError:
             with contextlib.suppress(KeyError):
                 self._selector.register(1, selectors.EVENT_WRITE)
@@ -289,10 +310,19 @@ def _append(path: str, data: bytes) -> None:
         os.close(fd)
 
 
+def _hold_stdout(ms: int) -> None:
+    null = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 2)]
+    os.posix_spawnp("sleep", ["sleep", f"{ms / 1000}"], os.environ, setsid=True, file_actions=null)
+
+
 def _spawn_tool(ms: int, leaves_ms: int) -> int:
     """A process in a session of its own; with a child in yet another one that outlives it."""
+    started, ours = os.pipe()  # its far end is closed when they have become what they are to be
     pid = os.fork()
     if pid:
+        os.close(ours)
+        os.read(started, 1)
+        os.close(started)
         return pid
     try:
         os.setsid()
@@ -304,7 +334,7 @@ def _spawn_tool(ms: int, leaves_ms: int) -> int:
         if leaves_ms and os.fork() == 0:
             os.setsid()
             ms = leaves_ms
-        os.execvp("sleep", ["sleep", f"{ms / 1000}"])
+        os.execvp("sleep", ["sleep", f"{ms / 1000}"])  # noqa: S606, S607  # the system's own, wherever it is
     finally:
         os._exit(127)  # the copy of a process that could not become another one
 

@@ -44,7 +44,7 @@ def call(pi: Pi, run: Run) -> Flow:
         case b.RefuseConnection():
             return _broken(pi, began, "error", NOT_CONNECTED)
         case b.Hang(deaf=deaf):
-            yield pi.loop.first(*_idle(pi), *(() if deaf else (run.abort,)))
+            yield from _silence(pi, *(() if deaf else (run.abort,)))
             yield from hops(ABORT_HOPS)
             if _aborted(run) and not deaf:
                 return _broken(pi, began, "aborted", "Request aborted")
@@ -93,9 +93,13 @@ def _settled(pi: Pi, run: Run, behaviour: b.Call) -> _Resolved:
     return behaviour
 
 
-def _idle(pi: Pi) -> tuple[Gate, ...]:
+def _silence(pi: Pi, *signals: Gate) -> Flow:
+    """Waits for pi's own patience with a silent provider to end, or for a signal."""
     ms = pi.options.idle_timeout_ms
-    return () if ms is None else (pi.loop.after(round(ms * MS)),)
+    if ms is None:
+        yield pi.loop.first(*signals)
+    else:
+        yield from pi.pause(ms, *signals)
 
 
 def _model(pi: Pi) -> Record:
@@ -131,8 +135,7 @@ def _stream(pi: Pi, run: Run, behaviour: b.Text | b.Tools | b.Stall | b.Drop, be
     stop, error, raw = "stop", "", ""
     match behaviour:
         case b.Stall() if whole:
-            silence = _idle(pi)
-            yield pi.loop.first(abort, *silence)
+            yield from _silence(pi, abort)
             stop, error = ("aborted", "Request was aborted") if abort.is_open else ("error", BODY_TIMED_OUT)
         case b.Drop() if whole:
             stop, error = "error", CUT
@@ -154,8 +157,8 @@ def _stream(pi: Pi, run: Run, behaviour: b.Text | b.Tools | b.Stall | b.Drop, be
     ends |= {"rawStopReason": raw} if raw else {}
     ends |= {"errorMessage": error} if error else {}
     message = assistant_message(_model(pi), writer.content, stop, usage, at, **ends, **_took(pi, began))
-    pi.emit("message_end", message=message)
     pi.keep(message)
+    pi.emit("message_end", message=message)
     return message
 
 
@@ -179,6 +182,7 @@ class _Parts:
         self.content: list[Record] = []
         self._pi = pi
         self._open: list[tuple[int, str]] = []
+        self._said: list[str] = []  # the pieces of its one text, joined at the end: it may be huge
 
     def think(self, text: str) -> None:
         """A thought, whole."""
@@ -193,7 +197,7 @@ class _Parts:
             self._update("text_start")
             self.content.append({"type": "text", "text": ""})
             self._open.append((len(self.content) - 1, "text"))
-        self.content[-1]["text"] += piece
+        self._said.append(piece)
         self._update("text_delta", at=len(self.content) - 1, delta=piece)
 
     def tool(self, call: str, tool: b.Tool) -> None:
@@ -205,6 +209,9 @@ class _Parts:
 
     def finish(self) -> None:
         """The end of every part."""
+        for part in self.content:
+            if part["type"] == "text":
+                part["text"] = "".join(self._said)
         for at, kind in self._open:
             part = self.content[at]
             if kind == "toolCall":

@@ -51,13 +51,17 @@ def ask(pi: Pi, method: str, fields: Record, signal: Gate | None = None) -> Flow
     answered = pi.dialogs[dialog] = Gate()
     pi.emit("extension_ui_request", id=dialog, method=method, **fields)
     gates = [answered]
-    if (timeout := fields.get("timeout")) is not None:
-        gates.append(pi.loop.after(timeout * MS))
+    timer = pi.loop.after(fields["timeout"] * MS) if "timeout" in fields else None
+    if timer is not None:
+        gates.append(timer)
     if signal is not None:
         gates.append(signal)
     yield pi.loop.first(*gates)
     pi.dialogs.pop(dialog, None)
-    return answered.value if answered.is_open else None
+    answer = answered.value if answered.is_open else None
+    if timer is not None:
+        timer.open()  # else it would stay a deadline
+    return answer
 
 
 def chosen(answer: Record | None) -> str:

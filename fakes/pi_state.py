@@ -134,7 +134,9 @@ class Pi:
             return True
         timer = self.loop.after(round(ms * MS))
         yield self.loop.first(timer, *signals)
-        return timer.is_open
+        whole = timer.is_open
+        timer.open()  # else it would stay a deadline
+        return whole
 
     def next_id(self, prefix: str) -> str:
         """A name that no other thing of this process has."""
@@ -158,11 +160,11 @@ class Pi:
     def say_message(self, message: Record) -> None:
         """A whole message: start, end, and into the session (but for a failed try that is taken out again)."""
         self.emit("message_start", message=message)
-        self.emit("message_end", message=message)
         self.keep(message)
+        self.emit("message_end", message=message)
 
     def keep(self, message: Record) -> None:
-        """Puts a message into the session and the run's list."""
+        """Puts a message into the session and the run's list; before its end is said, so that a kill finds it there."""
         self.session.add_message(message, self.wall_ms())
         self.save()
         if self.active is not None:

@@ -98,21 +98,22 @@ def _one(pi: Pi, run: Run, part: Record, tool: b.Tool) -> Flow:
 def _result(part: Record, tool: b.Tool, said: str, took: int) -> Record:
     whole = "x" * tool.structured or said
     text = _shown(whole)
+    path = f"/workspace/tmp/pi-bash-{0:016x}.log"
+    cut: Record = {}
     if text is not whole:
         total = whole.count("\n")
-        first = total - text.count("\n")
-        text += f"\n\n[Showing lines {first}-{total} of {total}. Full output: /workspace/tmp/pi-bash-{0:016x}.log]"
+        cut = {"details": {"truncation": {"truncated": True}, "fullOutputPath": path}}
+        text += f"\n\n[Showing lines {total - text.count(chr(10))}-{total} of {total}. Full output: {path}]"
     if tool.code:
         text = f"{text}\n\nCommand exited with code {tool.code}"
     if part["name"] != "bash":
         return {"content": _text(text), "details": {}}
     structured = {
         "output": whole,
-        "truncated": _shown(whole) is not whole,
+        "truncated": bool(cut),
         "exit_code": tool.code,
         "wall_time_seconds": round(took / 1000, 1),
     }
-    cut = {"details": {"truncation": {"truncated": True}}} if structured["truncated"] else {}
     result: Record = {"content": _text(text), **cut, "structuredContent": structured}
     return {**result, "isError": True} if tool.code else result
 

@@ -155,8 +155,10 @@ def _just(make: Callable[[b.Text], b.Plan]) -> _Made:
 
 
 def _streamed(answer: b.Text, ms: float) -> b.Text:
-    chunks = max(2, min(50, int(ms) // 20))
-    return replace(answer, chunks=chunks, chunk_ms=ms / chunks)
+    """The same text in pieces of one size, about every 20 ms."""
+    size = -(-len(answer.text) // max(2, min(50, int(ms) // 20)))
+    pieces = -(-len(answer.text) // size)
+    return replace(answer, chunks=pieces, chunk_ms=ms / pieces)
 
 
 def _failing(status: int, rest: list[str], then: str) -> b.Http:

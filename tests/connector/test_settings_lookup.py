@@ -79,6 +79,23 @@ def test_instance_and_source_are_kept(tmp_path: Path) -> None:
     assert (settings.instance, settings.source) == ("team-1", path)
 
 
+def test_nothing_comes_from_the_process_or_a_dotenv_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text("PI_CONNECTOR_LANES__CAPACITY=98\n")
+    monkeypatch.setenv("PI_CONNECTOR_LANES__CAPACITY", "99")
+    monkeypatch.setenv("PI_CONNECTOR_UNKNOWN", "1")
+    assert Settings().lanes.capacity == 500
+    assert load(None, None, {}, etc=tmp_path).lanes.capacity == 500
+    assert load(None, None, {"PI_CONNECTOR_LANES__CAPACITY": "7"}, etc=tmp_path).lanes.capacity == 7
+
+
+def test_a_variable_replaces_a_table_of_the_file_and_leaves_the_keys_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text('[agent]\nmax_children = 2\nenv = { A = "1" }\n')
+    agent = load(path, None, {"PI_CONNECTOR_AGENT__ENV": '{"B": "2"}'}).agent
+    assert (agent.env, agent.max_children) == ({"B": "2"}, 2)
+
+
 def test_relative_paths_stand_beside_the_file_not_in_the_working_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

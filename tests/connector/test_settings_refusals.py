@@ -87,6 +87,18 @@ def test_a_variable_mends_a_wrong_value_of_the_file(tmp_path: Path) -> None:
     assert load(path, None, {"PI_CONNECTOR_LANES__CAPACITY": "7"}).lanes.capacity == 7
 
 
+@pytest.mark.parametrize("text", ["yes", "on", "True", "1", "", "null", '"true"'])
+def test_a_switch_is_not_guessed_from_a_variable(text: str, tmp_path: Path) -> None:
+    (line,) = refused("", tmp_path, {"PI_CONNECTOR_DISCORD__REACTIONS": text})
+    assert line.endswith("; give true or false ($PI_CONNECTOR_DISCORD__REACTIONS)")
+
+
+@pytest.mark.parametrize("text", ["5.0", "1_0", "", "five", "null", '"5"', "9" * 5000, "[" * 100_000])
+def test_a_number_is_not_guessed_from_a_variable(text: str, tmp_path: Path) -> None:
+    (line,) = refused("", tmp_path, {"PI_CONNECTOR_LANES__CAPACITY": text})
+    assert line.endswith("; give a whole number, 1 or more ($PI_CONNECTOR_LANES__CAPACITY)")
+
+
 @pytest.mark.parametrize(
     ("data", "place"),
     [
@@ -260,8 +272,11 @@ def test_other_numbers_are_no_durations(seconds: float) -> None:
 
 
 def test_settings_are_frozen() -> None:
+    settings = Settings()
     with pytest.raises(ValueError, match="frozen"):
-        Settings().lanes.capacity = 1
+        settings.lanes.capacity = 1
+    with pytest.raises(ValueError, match="frozen"):
+        settings.lanes = settings.lanes
 
 
 @given(st.sampled_from(["a.x", "b.x", "b.y", "c.long_name"]))
