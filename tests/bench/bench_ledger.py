@@ -5,9 +5,10 @@ import itertools
 import tempfile
 from pathlib import Path
 
+from pairs import Figure, compare
+
 from connector import facts, ledger
 from connector.ledger import Ledger
-from pairs import Figure, compare
 
 PAST = (1_000, 1_000_000)
 

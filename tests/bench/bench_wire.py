@@ -3,10 +3,11 @@
 import asyncio
 import json
 
+from pairs import Figure, compare
+
 from engine import core
 from engine.events import Limits, Read
 from engine.wire import Framer
-from pairs import Figure, compare
 
 DELTAS = 100_000
 SLICES = 400

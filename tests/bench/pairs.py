@@ -10,7 +10,7 @@ PAIRS = 300
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """`ratio`: median over the pairs of ours by the counterpart's; `low`, `high`: its 95 % interval; p99 is not judged."""
+    """`ratio`: median over the pairs of ours by theirs; `low`, `high`: its 95 % interval; p99 is not judged."""
 
     name: str
     bound: float
@@ -44,7 +44,7 @@ def compare(
     inverse: bool = False,
     pairs: int = PAIRS,
 ) -> Figure:
-    """Time both `pairs` times, one after the other, who goes first changing; `inverse`: how many times faster ours is."""
+    """Time both `pairs` times, taking turns at going first; `inverse`: how many times faster ours is."""
     ours(0)
     theirs(0)
     mine, other = [], []

@@ -1,4 +1,4 @@
-"""`make bench`: every figure with its counterpart in one run, as a table, and as JSON where `BENCH_JSON` names a file."""
+"""`make bench`: every figure beside its counterpart, as a table, and as JSON where `BENCH_JSON` names a file."""
 
 import importlib
 import json
