@@ -7,7 +7,7 @@ import platform
 import sys
 from pathlib import Path
 
-BENCHES = ("bench_wire", "bench_ledger")
+BENCHES = ("bench_wire", "bench_ledger", "bench_lanes")
 
 
 def main(names: list[str]) -> int:
