@@ -148,7 +148,7 @@ class Calls:
         payload["attachments"] = [{"id": 0, "filename": part.file.name}]
         file = discord.File(io.BytesIO(part.file.data), part.file.name)
         form = [
-            {"name": "payload_json", "value": json.dumps(payload), "content_type": "application/json"},
+            {"name": "payload_json", "value": json.dumps(payload)},
             {"name": "files[0]", "value": file.fp, "filename": file.filename, "content_type": "text/markdown"},
         ]
         return await self._wire.ask("POST", MESSAGES, channel_id=part.channel, form=form, files=[file])

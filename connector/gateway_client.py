@@ -106,6 +106,7 @@ class Client(discord.Client):
         identified: Callable[[int], None],
         ready_wait: float,
     ) -> None:
+        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # we never speak
         intents = discord.Intents.none()
         intents.guilds = intents.guild_messages = intents.dm_messages = intents.message_content = True
         super().__init__(
@@ -126,6 +127,8 @@ class Client(discord.Client):
         self._reading = ""
         self._why = ""
         self._unread: dict[str, int] = {}
+        self._ready_wait = ready_wait
+        self._connection.parsers["GUILD_CREATE"] = self._guild_reader(self._connection.parsers["GUILD_CREATE"])
         for name in _EVENTS:
             # Not discord.py's objects: they would be built for every message of every channel, and break on one key.
             self._connection.parsers[name] = self._reader(name)
@@ -137,6 +140,7 @@ class Client(discord.Client):
                 self._reading = args[0]
             case "connect":
                 self._came_up()
+                self._hurry_start()
                 self._ears.connecting()
             case "ready":
                 self._ears.ready()
@@ -152,6 +156,18 @@ class Client(discord.Client):
 
     def _reader(self, name: str) -> Callable[[Any], None]:
         return lambda data: self._ears.event(name, data)
+
+    def _guild_reader(self, parse: Callable[[Any], None]) -> Callable[[Any], None]:
+        def read(data: Any) -> None:
+            parse(data)
+            self._hurry_start()
+
+        return read
+
+    def _hurry_start(self) -> None:
+        """discord.py waits for one more guild after the last one, too; where none is missing it need not."""
+        missing = any(guild.unavailable for guild in self._connection.guilds)
+        self._connection.guild_ready_timeout = self._ready_wait if missing else 0.0
 
     def _born(self, socket: DiscordWebSocket) -> None:
         self._open = socket
@@ -213,6 +229,7 @@ class Client(discord.Client):
                 await self._clock.sleep(wait)
         self._resumes += session is not None
         self._open, self._reading = None, ""
+        code = 4000
         try:
             async with asyncio.timeout(_CONNECT_LIMIT):
                 self.ws = await self._sockets.from_client(
@@ -224,8 +241,11 @@ class Client(discord.Client):
                 )
             while True:
                 await self._read(self.ws)
+        except asyncio.CancelledError:
+            code = 1000  # we leave for good: nobody will resume
+            raise
         finally:
-            await self._left()
+            await self._left(code)
 
     async def _read(self, socket: DiscordWebSocket) -> None:
         """Read one event; a malformed one is logged once a kind with a count, and the connection goes on."""
@@ -244,14 +264,14 @@ class Client(discord.Client):
                 raise
             self._ears.malformed(name)
 
-    async def _left(self) -> None:
+    async def _left(self, code: int) -> None:
         """Remember the session of the socket that ended, and leave neither it nor its heartbeat behind."""
         socket = self._open
         if socket is None:
             return
         if socket.session_id is not None:
             self._session = _Session(socket.session_id, socket.sequence, trusted(socket.gateway, custom=self._custom))
-        await self._shut(socket, 4000)
+        await self._shut(socket, code)
 
     async def _shut(self, socket: DiscordWebSocket, code: int) -> None:
         # A peer that says nothing any more must not hold us; aiohttp drops the socket when it is cancelled.

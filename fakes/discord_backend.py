@@ -99,11 +99,19 @@ class Mind(Sim):
             now = self.message(int(path.split("/")[2]), int(path.split("/")[4]))
             if (no := refusal_of_message(body, files=len(files), editing=now)) is not None:
                 return 400, no
+        if (method, route) == ("GET", _MESSAGES) and "after" in query:
+            return 200, self._behind(path, query)
         said = body.get("data") or body if isinstance(body, dict) else body
         reply = self.dispatch(method, path, query=query, body=body, files=files, posting=said)
         if route.endswith("/callback") and query.get("with_response") not in ("1", "true", "True"):
             reply = None
         return (204, None) if reply is None else (200, reply)
+
+    def _behind(self, path: str, query: dict[str, str]) -> list[Json]:
+        """The oldest messages behind an id, newest first, as Discord gives them; simcord gives the newest of all."""
+        everything = {**query, "limit": "1000000"}
+        found: list[Json] = self.dispatch("GET", path, query=everything, body=None, files=[], posting=None)
+        return found[-int(query.get("limit", "50")) :]
 
     def _archived(self, channel_id: int) -> bool:
         channel = self.sim.channels.get(channel_id)
