@@ -32,7 +32,7 @@ system: .venv/.ready-dev
 
 # Figures as ratios with their counterparts; needs a quiet machine, judges medians.
 bench: .venv/.ready-dev
-	PYTHONPATH=. .venv/bin/python tests/bench/run.py $(ARGS)
+	.venv/bin/python -m tests.bench.run $(ARGS)
 
 lint: .venv/.ready-dev
 	.venv/bin/ruff format --check .

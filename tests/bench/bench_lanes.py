@@ -1,16 +1,15 @@
 """Per-message time of the pure cores over in-memory children: 1,000 lanes by 10 lanes (flat within 1.2)."""
 
-from pairs import Figure, compare
-
 from connector.lane_base import LaneRules
 from fakes.simulation import Simulation
+from tests.bench.pairs import Figure, compare
 
 LANES = (10, 1_000)
 EACH = 10
 
 
 class Party:
-    """So many lanes that get their messages one after the other; a call relays as many messages as there are in 10 lanes."""
+    """So many lanes that get their messages in turn; a call relays ten."""
 
     def __init__(self, lanes: int) -> None:
         self._lanes = lanes

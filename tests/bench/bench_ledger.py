@@ -5,10 +5,9 @@ import itertools
 import tempfile
 from pathlib import Path
 
-from pairs import Figure, compare
-
 from connector import facts, ledger
 from connector.ledger import Ledger
+from tests.bench.pairs import Figure, compare
 
 PAST = (1_000, 1_000_000)
 

@@ -3,11 +3,10 @@
 import asyncio
 import json
 
-from pairs import Figure, compare
-
 from engine import core
 from engine.events import Limits, Read
 from engine.wire import Framer
+from tests.bench.pairs import Figure, compare
 
 DELTAS = 100_000
 SLICES = 400

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from word_helpers import MS, STARTED, answers, names, of, prompt, ran, replies, said
 
 from fakes.effects import EndTool, HoldStdout, ResumeReading, StartTool, StopReading
 from fakes.memory import MemoryChild
 from fakes.pi_core import Options
 from fakes.script_texts import BUSY, COMPACTING, NO_KEY
+from tests.fakes.word_helpers import MS, STARTED, answers, names, of, prompt, ran, replies, said
 
 
 # ---- failures of the provider

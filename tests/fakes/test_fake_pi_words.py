@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from word_helpers import MS, answers, names, of, prompt, ran, replies, said
 
 from fakes import script
 from fakes.effects import Create, EndTool, StartTool
 from fakes.memory import MemoryChild
+from tests.fakes.word_helpers import MS, answers, names, of, prompt, ran, replies, said
 
 
 def test_every_word_has_help_and_a_line_in_the_table() -> None:

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from story_table import LEFT_OUT, ROWS
 
 from fakes.memory import MemoryChild
 from fakes.recordings import THINNED, Recording, load, names
 from fakes.replay import replay
 from fakes.story import same, story
+from tests.fakes.story_table import LEFT_OUT, ROWS
 
 
 def play(name: str, files: dict[str, bytes] | None = None) -> tuple[Recording, MemoryChild]:

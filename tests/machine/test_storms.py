@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from connector.facts import Written
 from connector.lane_base import LaneRules
 from connector.lane_events import Hurry
 from engine.events import SECOND
@@ -104,7 +105,7 @@ def test_without_stop_it_is_asked_again_exactly_once_and_flagged() -> None:
     world.seconds(37 * MINUTE)
     assert texts(world) == ["echo: err429 4"]
     assert world.count("Prompt") == 2
-    assert [fact.reask for fact in world.ledger if type(fact).__name__ == "Written"] == [False, True]
+    assert [fact.reask for fact in world.ledger if isinstance(fact, Written)] == [False, True]
 
 
 def test_when_the_steps_are_spent_another_429_is_a_visible_failure_and_no_timer() -> None:
