@@ -160,8 +160,9 @@ class Step(Reading):
                     self.write(cancelled(dialog.name))
         if (due := residue_due(self.s)) is not None and now >= due:
             self.wedge("a steer or clear_queue was not answered after the run's end")
-        self.tick_run()
-        self.tick_head()
+        for bounds in (self.tick_run, self.tick_head):
+            if self.s.condition is Condition.LIVE:
+                bounds()
 
     def tick_run(self) -> None:
         """An orphan run's bounds: one abort, then ``run_grace``, then wedge (BEHAVIOUR §1.12)."""
@@ -192,10 +193,9 @@ class Step(Reading):
     def proceed(self) -> None:
         """After every input: take residue back, then write the next turn if nothing is in its way."""
         residue = self.s.steering
-        if self.s.condition is Condition.LIVE and residue.busy:
-            if residue.wants_clear:
-                self.write(self.clearing())
-        elif residue.over is not None:
+        if self.s.condition is Condition.LIVE and residue.wants_clear:
+            self.write(self.clearing())
+        elif not residue.busy and residue.over is not None:
             self.set(steering=steering.NOTHING_STEERED)
         if self.s.queue and not self.s.blocked:
             self.send(self.s.queue[0])

@@ -126,9 +126,9 @@ class Moves:
         self.out.append(Released(head.name))
 
     def end(self, turn: Turn, outcome: Outcome) -> None:
-        """The one end of a turn (BEHAVIOUR §7.8): not again if it failed at the head or its answer was given out."""
+        """The one end of a turn (BEHAVIOUR §7.8) and of whoever joined its run; not again for who has had it."""
         run = self.s.run
-        if turn.failed or (run is not None and turn.name in run.ended):
+        if turn.failed:
             return
         if run is not None and run.head == turn.name:
             run, ends = runs.failed(run, outcome.code, outcome.detail)

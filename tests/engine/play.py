@@ -1,4 +1,4 @@
-"""Plays one engine in memory for the tests of its core: records come from recordings, the clock is given; decides nothing.
+"""Plays one engine in memory: records come from recordings, the clock is given; it decides nothing.
 
 A record here is a line of a transcript with ids and texts put in, decoded by ``engine.wire`` as the real one would be.
 """
@@ -7,6 +7,7 @@ import copy
 import json
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,7 @@ from engine.events import (
     Input,
     Limits,
     Read,
-    Request,
     Sent,
-    Slash,
     SteerIn,
     Submit,
     Text,
@@ -90,6 +89,12 @@ _SOURCES: dict[str, tuple[str, dict[str, Any]]] = {
 """Each kind of record: the transcript it is taken from and what its first match there holds."""
 
 
+def error_of(kind: str) -> str:
+    """The error text of a recorded response, or of a recorded assistant message."""
+    record = _recorded(kind)
+    return str(record.get("error") or record.get("message", {}).get("errorMessage"))
+
+
 def lines_of(name: str, direction: str = "out") -> list[str]:
     """The recorded lines of a transcript in one direction."""
     records = map(json.loads, (TRANSCRIPTS / f"{name}.jsonl").read_text("utf-8").splitlines())
@@ -129,7 +134,12 @@ def raw(kind: str, **changes: Any) -> dict[str, Any]:
 
 def said(kind: str, **changes: Any) -> Line:
     """The same as the engine reads it."""
-    return wire.decode(json.dumps(raw(kind, **changes)).encode())
+    return wire.decode(json.dumps(raw(kind, **changes)).encode()) if changes else _unchanged(kind)
+
+
+@cache
+def _unchanged(kind: str) -> Line:
+    return wire.decode(json.dumps(_recorded(kind)).encode())
 
 
 def spoke(kind: str, text: str) -> Line:
@@ -153,7 +163,7 @@ def text_of(turn: str) -> str:
 
 
 class Play:
-    """One engine: ``give`` inputs, ``says`` records, read ``state``, ``out`` (all effects) and ``written`` (all lines)."""
+    """One engine: ``give`` inputs and what the child ``says``; see ``state``, ``out`` (effects) and ``written``."""
 
     def __init__(self, limits: Limits = LIMITS, *, ready: bool = True) -> None:
         self.now = SECOND
@@ -172,7 +182,7 @@ class Play:
         return list(effects)
 
     def _keep(self, effects: tuple[Effect, ...]) -> None:
-        for before, after in zip(effects, effects[1:], strict=False):
+        for before, after in pairwise(effects):
             if isinstance(before, Sent) and isinstance(after, Write):
                 self.ids[before.turn] = getattr(after.commands[0], "id", "")
         self.out += effects
@@ -251,9 +261,3 @@ def prompts(effects: list[Effect]) -> list[str]:
 def only(effects: list[Effect], *kinds: type[Effect]) -> list[Effect]:
     """The effects of these kinds."""
     return [effect for effect in effects if isinstance(effect, kinds)]
-
-
-__all__ = [
-    "LIMITS", "MS", "SECOND", "Play", "Request", "Slash", "echo", "lines", "lines_of", "mark", "only", "prompts",
-    "raw", "said", "spoke", "text_of",
-]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Plays a recording through the engine's core: what was written then becomes our inputs, what pi said is read; judges nothing.
+"""Plays a recording through the core: what was written becomes our inputs, what pi said is read; judges nothing.
 
 Each person's text gets a header with a mark of its own, and so does its echo: that is how the connector writes. A
 prompt that the engine holds back is written when the engine thinks fit; its recorded response then answers nothing.
@@ -6,6 +6,7 @@ prompt that the engine holds back is written when the engine thinks fit; its rec
 
 import json
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from engine import commands, core, wire
@@ -40,7 +41,7 @@ from tests.engine.play import TRANSCRIPTS, said
 GENERATION = 1
 NOBODYS = ("message from the extension", "EXT RUN", "/")
 """How texts begin that pi echoes and no header can be put to: an extension's, and an unknown command's."""
-SESSION_COMMANDS = {"compact": commands.Compact(""), "new_session": commands.NewSession("")}
+SESSION_COMMANDS: dict[str, commands.Ask] = {"compact": commands.Compact(""), "new_session": commands.NewSession("")}
 
 
 def names(version: str) -> list[str]:
@@ -108,7 +109,7 @@ class Replay:
     def _give(self, given: Input, now: int) -> list[Effect]:
         self.state, effects = core.step(self.state, given, now)
         self.out += effects
-        for before, after in zip(effects, effects[1:], strict=False):
+        for before, after in pairwise(effects):
             if isinstance(before, Sent) and isinstance(after, Write) and before.turn in self._recorded:
                 self._ids[self._recorded[before.turn]] = getattr(after.commands[0], "id", "")
         return list(effects)
@@ -200,9 +201,9 @@ class Replay:
                 self._echoed = known if waiting.pop(0) in self.asked else self._echoed
             elif text.startswith(NOBODYS):
                 self._echoed = text
-        elif message.get("role") == "assistant" and kind == "message_end" and text:
-            if message.get("stopReason") in {"stop", "length"}:
-                self.said.append((self._echoed, text))
+        good = kind == "message_end" and message.get("stopReason") in {"stop", "length"}
+        if text and good and message.get("role") == "assistant":
+            self.said.append((self._echoed, text))
 
     # -- what became of it -----------------------------------------------------------------------------------------
 

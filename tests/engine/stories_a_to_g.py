@@ -1,4 +1,4 @@
-"""The expected story of every recording of 1.6.0 from a_ to g_, in the words of ``replay.Replay.story``: values only."""
+"""What becomes of every recording of 1.6.0 from a_ to g_, as ``replay.Replay.story`` tells it: values only."""
 
 STORIES: dict[str, list[str]] = {
     "a_empty_and_length": [

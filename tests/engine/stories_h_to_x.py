@@ -1,4 +1,4 @@
-"""The expected story of every recording of 1.6.0 from h_ to x_, in the words of ``replay.Replay.story``: values only."""
+"""What becomes of every recording of 1.6.0 from h_ to x_, as ``replay.Replay.story`` tells it: values only."""
 
 STORIES: dict[str, list[str]] = {
     "h_hang_abort": [

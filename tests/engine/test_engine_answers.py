@@ -4,7 +4,7 @@ import pytest
 
 from engine.events import Answered, Code, Ended, Outcome, Progress, Released, Retrying, Slash, Spent
 from engine.pi import Cost, Usage
-from tests.engine.play import MS, Play, echo, only, said, spoke
+from tests.engine.play import MS, Play, echo, error_of, only, said, spoke
 
 
 def running(turn: str = "a") -> Play:
@@ -20,8 +20,8 @@ def outcome(play: Play, turn: str = "a") -> Outcome:
     return found[0]
 
 
-ABORTED = said("aborted").message.errorMessage  # type: ignore[union-attr]  # a recorded message
-RATE = said("error").message.errorMessage  # type: ignore[union-attr]  # a recorded message
+ABORTED = error_of("aborted")
+RATE = error_of("error")
 
 
 @pytest.mark.parametrize(
@@ -256,3 +256,21 @@ def test_usage_is_told_with_the_message() -> None:
     assert (found[0].turn, found[0].provider, found[0].model) == ("a", "fake", "scripted")
     assert found[0].usage is not None
     assert (found[0].usage.input, found[0].usage.output) == (usage.input, usage.output)
+
+
+@pytest.mark.parametrize("way", ["Stop", "exit", "position lost"])
+def test_a_steer_heard_in_a_continuation_ends_with_it_though_the_head_has_its_answer(way: str) -> None:
+    """BEHAVIOUR §7.8: the head had its end at the first ``agent_end``; who joined later has not."""
+    play = running()
+    play.says(spoke("answer", "one"), said("agent_end"), said("agent_start"))
+    steered(play, "s")
+    play.says(echo("s"))
+    code = {"Stop": Code.STOPPED, "exit": Code.EXIT, "position lost": Code.WEDGED}[way]
+    match way:
+        case "Stop":
+            play.fail("a")
+        case "exit":
+            play.exit(0)
+        case _:
+            play.says(said("settled"))
+    assert play.ends == {"a": Code.ANSWERED, "s": code}

@@ -1,11 +1,10 @@
 """BEHAVIOUR §4: every row of its table, what ``clear_queue`` proves, and what holds a prompt back."""
 
-from dataclasses import replace
-
 import pytest
 
 from engine.commands import Abort, ClearQueue, Prompt, Steer
 from engine.events import (
+    SECOND,
     Code,
     Ended,
     Heard,
@@ -13,7 +12,6 @@ from engine.events import (
     Outcome,
     Released,
     Returned,
-    SteerIn,
     Submit,
     Text,
     Tick,
@@ -22,7 +20,7 @@ from engine.events import (
 )
 from engine.state import Advice, advice, deadline
 from engine.wire import Line
-from tests.engine.play import LIMITS, SECOND, Play, echo, lines, mark, only, prompts, said, spoke, text_of
+from tests.engine.play import LIMITS, Play, echo, lines, mark, only, prompts, said, spoke, text_of
 
 WAIT = 60 * SECOND
 
@@ -315,10 +313,12 @@ def test_no_answer_within_abort_grace_after_the_runs_end_wedges(unanswered: str)
     reason = "a steer or clear_queue was not answered after the run's end"
     ends = [Ended("b", Outcome(Code.WEDGED)), Released("b")]
     assert play.give(Tick(), at=over + LIMITS.abort_grace) == [Wedged(reason), *ends, Kill()]
+    assert play.tick(1) == []
+    assert play.exit(-9) == [Ended("s", Outcome(Code.WEDGED, detail="exit -9"))]
 
 
 def test_that_grace_counts_from_the_runs_end_and_not_from_the_heads_failure() -> None:
-    """The failed head's own ``run_grace`` bounds the run; a tool may ignore the abort for longer than ``abort_grace``."""
+    """The failed head's ``run_grace`` bounds its run; a tool may ignore the abort for longer than ``abort_grace``."""
     play = steered(answered=False)
     play.fail("a")
     play.tick(LIMITS.abort_grace + SECOND)
@@ -392,10 +392,7 @@ def test_two_steers_are_one_clear_queue() -> None:
     assert only(play.says(cleared(play, "s", "t")), Returned) == [Returned("s"), Returned("t")]
 
 
-def test_a_steer_keeps_its_mark_and_pictures() -> None:
+def test_a_steers_mark_is_remembered_like_a_prompts() -> None:
     play = running()
-    assert play.give(SteerIn("s", Text(text_of("s")))) == [Write((Steer(f"steer{play.state.serial}", text_of("s")),))]
+    play.steer("s")
     assert play.state.marks == (mark("a"), mark("s"))
-    assert replace(play.state.steering.open[0], request="") == play.state.steering.open[0].__class__(
-        "s", mark("s"), text_of("s"), ""
-    )

@@ -1,6 +1,7 @@
-"""Framing and decoding: any split gives the same records, nonsense is a value, every recorded line is known (PROTOCOL §2)."""
+"""Framing and decoding (PROTOCOL §2): any split gives the same records, nonsense is a value, recordings are known."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ def framed(stream: bytes, cuts: list[int], max_line: int = BIG) -> list[Line]:
     framer = Framer(max_line)
     edges = [0, *sorted(cut % (len(stream) + 1) for cut in cuts), len(stream)]
     found: list[Line] = []
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         found += framer.read(stream[start:end])
     return [*found, *framer.close()]
 
@@ -180,8 +181,10 @@ def test_what_is_no_record(line: bytes, expected: Line) -> None:
         (b'{"type":"message_end","message":null}', pi.MessageEnd()),
         (b'{"type":"message_end","message":"text"}', pi.MessageEnd()),
         (
-            b'{"type":"message_end","message":{"role":"user","content":[7,{"type":"text","text":5},'
-            b'{"type":"text","text":"a"}]}}',
+            (
+                b'{"type":"message_end","message":{"role":"user","content":[7,{"type":"text","text":5},'
+                b'{"type":"text","text":"a"}]}}'
+            ),
             pi.MessageEnd(pi.Message("user", [pi.Block("text"), pi.Block("text", "a")])),
         ),
         (

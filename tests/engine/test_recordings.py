@@ -1,4 +1,4 @@
-"""Every recording through the engine's core: nobody gets another's answer, no healthy child is wedged (BEHAVIOUR §1, last row).
+"""Every recording through the engine's core: nobody gets another's answer, no healthy child is wedged (BEHAVIOUR §1).
 
 The stories are compared whole (``stories_*``). Where a recorded client did what the engine never does (it wrote a
 second prompt, steered while idle), the engine holds that text back or returns it, and the story says so.
@@ -105,7 +105,7 @@ def test_a_process_that_ended_in_a_run_fails_that_turn_and_no_other(name: str) -
 
 @pytest.mark.parametrize("name", [name for name in NEW if name.startswith("x_")])
 def test_the_position_holds_without_any_echo_too(name: str) -> None:
-    """No echo, or one that an extension rewrote, proves nothing: the story of the prompts is the same (BEHAVIOUR §1.13)."""
+    """BEHAVIOUR §1.13: no echo, or one that an extension rewrote, proves nothing; the prompts' story is the same."""
     replay = Replay(name, echoes=False)
     assert replay.wedged == ""
     steers = {text for turn, text in replay.texts.items() if turn.startswith("s")}
