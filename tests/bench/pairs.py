@@ -1,11 +1,12 @@
 """Interleaved pairs and what may be said of them: a ratio of medians' kind with its interval, never a bare time."""
 
 import math
+import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-PAIRS = 300
+PAIRS = int(os.environ.get("BENCH_PAIRS", "300"))
 
 
 @dataclass(frozen=True, slots=True)
