@@ -43,11 +43,11 @@ class Ours:
                 if line.endswith("\n"):
                     self._read += len(line.encode())
                     self._lines.append(json.loads(line))
-        for line in self._lines:
-            command = line.get("command")
-            found = line["kind"] == "command" and isinstance(command, dict) and command.get("type") == kind
+        for entry in self._lines:
+            command = entry.get("command")
+            found = entry["kind"] == "command" and isinstance(command, dict) and command.get("type") == kind
             if found and mark in json.dumps(command):
-                return int(str(line["ns"]))
+                return int(entry["ns"])
         return None
 
     async def stop(self) -> float:
