@@ -56,7 +56,8 @@ class Bare(discord.Client):
 
     async def on_interaction(self, interaction: discord.Interaction) -> None:
         self.record(f"stop {interaction.id}")
-        self.give(f"abort {(interaction.data or {}).get('custom_id')}")
+        data: dict[str, object] = dict(interaction.data or {})
+        self.give(f"abort {data.get('custom_id')}")
         await interaction.response.defer()
 
     async def on_message(self, message: discord.Message) -> None:
