@@ -12,7 +12,7 @@ ANN = Author(7, "Ann")
 BOB = Author(8, "Bob")
 STRANGER = Author(9, "Eve")
 BOT = Author(50, "CI", bot=True)
-HOOK = Author(51, "hook", bot=True, webhook=True)
+HOOK = Author(51, "hook", webhook=True)
 
 CHANNEL = Place(100, "general", guild=10)
 THREAD = Place(200, "a thread", guild=10, parent=100, kind="thread")

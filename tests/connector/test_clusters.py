@@ -1,7 +1,7 @@
 """A text is cut between letters and emojis, never inside one."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connector.clusters import boundary, clip, excerpt
@@ -31,6 +31,7 @@ def test_an_excerpt_tells_that_it_is_one() -> None:
 
 
 @given(st.text(), st.integers(min_value=1, max_value=40))
+@settings(deadline=None)
 def test_lengths_hold(text: str, count: int) -> None:
     assert text.startswith(clip(text, count))
     assert len(clip(text, count)) <= count

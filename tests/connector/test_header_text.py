@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connector.header import NAME_LIMIT, clean, compose, nothing_to_ask, quote
@@ -110,6 +110,7 @@ HOSTILE = st.text(
 
 
 @given(name=HOSTILE, channel=HOSTILE, text=HOSTILE, told=HOSTILE, filename=HOSTILE, kind=st.none() | HOSTILE)
+@settings(deadline=None)
 def test_nothing_a_person_supplies_forges_the_header(
     *, name: str, channel: str, text: str, told: str, filename: str, kind: str | None
 ) -> None:
@@ -140,6 +141,7 @@ def test_nothing_a_person_supplies_forges_the_header(
 
 
 @given(HOSTILE)
+@settings(deadline=None)
 def test_a_quote_is_one_line_without_brackets(text: str) -> None:
     assert len(quote(text).splitlines()) <= 1
     assert not set(quote(text)) & set("[]")

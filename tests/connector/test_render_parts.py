@@ -73,6 +73,24 @@ def test_a_fence_in_a_list_is_reopened_at_the_margin() -> None:
     ]
 
 
+def test_a_fence_nested_too_deep_to_repeat_what_is_around_it() -> None:
+    around = "1. 2. 3. 4. 5. "
+    body = [f"line number {n}" for n in range(6)]
+    text = "\n".join([around + "```py", *(" " * len(around) + line for line in body), " " * len(around) + "```"])
+    assert parts(text) == [
+        "\n".join([around.strip(), "```py", *body[:5], "```"]),
+        "\n".join(["```py", *body[5:], "```"]),
+    ]
+
+
+def test_a_piece_of_a_fence_that_shows_nothing_is_left_out() -> None:
+    """Discord takes a fence around blank lines for no code block and shows its backticks."""
+    gap = [""] * 150
+    text = "\n".join(["```py", "one", *gap, "two", *gap, "```"])
+    shown = parts(text)
+    assert ["".join(part.split()) for part in shown] == ["```pyone```", "```pytwo```"]
+
+
 @pytest.mark.parametrize("length", [40, 150, 3000])
 def test_an_info_string_of_any_length(length: int) -> None:
     info = "py " + "i" * length
@@ -106,8 +124,12 @@ def test_a_link_is_not_broken_where_it_fits() -> None:
 def test_a_cut_makes_no_block_of_its_own() -> None:
     shown = parts("a" * 60 + " " + "b" * 38 + " # " + "c" * 50)
     assert shown == ["a" * 60, "b" * 38 + " # " + "c" * 50]
-    ticks = parts("x " + "`" * 500)
-    assert all(len(part) <= 100 and not part.startswith("```") for part in ticks)
+
+
+@pytest.mark.parametrize("before", ["x ", "> x "])
+def test_backticks_without_end_open_no_fence_and_come_to_an_end(before: str) -> None:
+    ticks = parts(before + "`" * 500)
+    assert all(len(part) <= 100 and not part.removeprefix("> ").startswith("```") for part in ticks)
     assert "".join(ticks).count("`") == 500
 
 
@@ -155,5 +177,5 @@ def test_nothing_but_quote_marks_is_still_said() -> None:
 
 
 def test_a_limit_too_small_to_hold_anything_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least 64"):
-        render("x" * 70, limit=63)
+    with pytest.raises(ValueError, match="at least 100"):
+        render("x" * 110, limit=99)

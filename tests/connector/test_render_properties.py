@@ -43,8 +43,9 @@ CODE = st.builds(
     st.sampled_from(["```", "~~~", "````"]),
 )
 HEADING = st.builds(lambda depth, line: [f"{'#' * depth} {line}"], st.integers(1, 6), LINE)
-TABLE = st.lists(st.tuples(WORD, WORD), max_size=8).map(
-    lambda rows: ["| h1 | h2 |", "|---|--:|", *(f"| {a} | {b} |" for a, b in rows)]
+CELL = st.one_of(WORD, st.sampled_from(["", "```", "~~~", "# x", "- y", "`a \\| b`"]))
+TABLE = st.lists(st.tuples(CELL, CELL), max_size=8).map(
+    lambda rows: ["| h1 | |", "|---|--:|", *(f"| {a} | {b} |" for a, b in rows)]
 )
 
 
@@ -67,7 +68,7 @@ BLOCK = st.recursive(
 )
 DOCUMENT = st.lists(BLOCK, min_size=1, max_size=6).map(lambda blocks: "\n\n".join("\n".join(block) for block in blocks))
 CHAOS = st.text(st.sampled_from(list("``~~##>-*|:[]() \n\n\tab1.<\u0301🇩\u200d")), max_size=600)
-LIMITS = st.sampled_from([64, 100, 300, 2000])
+LIMITS = st.sampled_from([100, 300, 2000])
 
 _FENCE_LINE = re.compile(r"^([>\s]*(?:(?:[-+*]|\d+[.)])\s+)*[>\s]*)```[\w+.#-]*", re.MULTILINE)
 
@@ -93,6 +94,7 @@ def assert_sound(parts: list[str], limit: int) -> None:
 
 
 @given(text=DOCUMENT, limit=LIMITS)
+@settings(deadline=None)
 def test_documents_are_split_without_loss(text: str, limit: int) -> None:
     parts = seen(text, limit)
     assert_sound(parts, limit)
@@ -102,11 +104,11 @@ def test_documents_are_split_without_loss(text: str, limit: int) -> None:
 
 
 @given(text=CHAOS, limit=LIMITS)
-@example(text="`" * 300, limit=64)
-@example(text="x " + "`" * 300, limit=64)
-@example(text=">" * 300 + "a", limit=64)
-@example(text="- " * 150 + "a", limit=64)
-@settings(max_examples=300)
+@example(text="`" * 300, limit=100)
+@example(text="x " + "`" * 300, limit=100)
+@example(text=">" * 300 + "a", limit=100)
+@example(text="- " * 150 + "a", limit=100)
+@settings(max_examples=300, deadline=None)
 def test_chaos_is_split_without_harm(text: str, limit: int) -> None:
     rendered = render(text, limit, 10**6)
     parts = list(rendered.parts) if isinstance(rendered, Parts) else [rendered.beginning]
@@ -116,6 +118,7 @@ def test_chaos_is_split_without_harm(text: str, limit: int) -> None:
 
 
 @given(text=DOCUMENT, limit=LIMITS)
+@settings(deadline=None)
 def test_what_is_rewritten_and_fits_comes_back_as_it_is(text: str, limit: int) -> None:
     plain = rewrite(text.strip())
     if len(plain) <= limit:
@@ -124,6 +127,7 @@ def test_what_is_rewritten_and_fits_comes_back_as_it_is(text: str, limit: int) -
 
 
 @given(text=st.one_of(DOCUMENT, CHAOS), limit=LIMITS)
+@settings(deadline=None)
 def test_parts_are_rendered_to_themselves(text: str, limit: int) -> None:
     """So that a part read back from the ledger is posted as it was."""
     for part in seen(text, limit) if shown(text) else []:
@@ -131,10 +135,11 @@ def test_parts_are_rendered_to_themselves(text: str, limit: int) -> None:
 
 
 @given(text=DOCUMENT)
+@settings(deadline=None)
 def test_too_many_parts_become_the_whole_text_and_its_beginning(text: str) -> None:
-    rendered = render(text, 64, 2)
+    rendered = render(text, 100, 2)
     if isinstance(rendered, AsFile):
         assert rendered.file_text == text
-        assert_sound([rendered.beginning], 64)
+        assert_sound([rendered.beginning], 100)
     else:
         assert len(rendered.parts) <= 2
