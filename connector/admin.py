@@ -1,22 +1,20 @@
 """What an operator asks of the ledger or does to it while `run` may be up; it starts nothing and talks to nobody."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from connector import chain, facts, ledger_read
+from connector import chain, ledger_read
 from connector.clock import Clock
 from connector.exits import Refusal
 from connector.findings import one_line
 from connector.ledger import FILE, Known, load
-from connector.redact import Redactor
 from connector.settings import Settings, nanoseconds
 from connector.state_folder import state_folder
 from connector.status import as_json
+from connector.tracing import Trace, folded
 from connector.world import World
 from engine import processes
 from engine.processes import Identity
@@ -25,11 +23,6 @@ SYSTEM_STATE = Path("/var/lib/pi-connector")
 """Where the shipped unit keeps the state folders of its instances (`StateDirectory=`)."""
 
 _SECOND = 1_000_000_000
-_TEXTS = frozenset({"text", "said"})
-"""Fields that hold what people or the model wrote: a trace tells how long they are."""
-
-_REST = frozenset({"fact", "round", "at", "lane", "message"})
-"""Fields that a step shows in another place."""
 
 
 def ledger_folder(settings: Settings, environ: Mapping[str, str], *, system: Path = SYSTEM_STATE) -> Path:
@@ -115,45 +108,7 @@ def overview(settings: Settings, environ: Mapping[str, str]) -> Overview:
         number: child for number, child in world.children.items() if processes.alive(Identity(child.pid, child.started))
     }
     gap = nanoseconds(settings.supervision.wedge_gap)
-    return Overview(known, world, dead, chain.in_a_row(known.chain, now, gap), settings.supervision.max_wedges, now)
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """What `trace` shows of one message, over all its rounds; never empty."""
-
-    message: int
-    steps: tuple[ledger_read.Step, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """CONTRACT's `trace --json`; the id as text, since as a number JSON's readers may cut it."""
-        return {
-            "message_id": str(self.message),
-            "lane": self.steps[-1].lane,
-            "state": self.state(),
-            "steps": [
-                {"at": _instant(step.at), "step": _name(step.fact), "round": step.round, **_fields(step.fact)}
-                for step in self.steps
-            ],
-        }
-
-    def state(self) -> str:
-        """The code of its last round once that has ended, else where that is."""
-        last = [step.fact for step in self.steps if step.round == self.steps[-1].round]
-        codes = [fact.code for fact in last if isinstance(fact, facts.Ended)]
-        return codes[-1] if codes else next(iter(folded(last).rounds.values())).phase.name.lower()
-
-    def lines(self) -> list[str]:
-        """The same for a person at a terminal."""
-        lines = [f"message {self.message} in lane {self.steps[-1].lane}: {self.state()}"]
-        shown = ""
-        for step in self.steps:
-            if step.round != shown:
-                shown = step.round
-                lines.append(f"round {shown}")
-            fields = " ".join(f"{key}={_word(value)}" for key, value in _fields(step.fact).items())
-            lines.append(f"  {_instant(step.at)} {_name(step.fact)} {fields}".rstrip())
-        return [one_line(line) for line in lines]
+    return Overview(known, world, dead, chain.in_a_row(known.chain, gap), settings.supervision.max_wedges, now)
 
 
 def trace(settings: Settings, environ: Mapping[str, str], message: int) -> Trace | None:
@@ -179,45 +134,6 @@ def backup(settings: Settings, environ: Mapping[str, str], to: Path) -> str:
     return f"copied {source} to {to}"
 
 
-def folded(known: Iterable[facts.AnyFact]) -> World:
-    """The world that these facts make."""
-    world = World()
-    for fact in known:
-        world.apply(fact)
-    return world
-
-
 def clock(seconds: int) -> str:
     """An instant (seconds since the epoch) as a person reads it, in UTC as the log does."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}Z"
-
-
-def _instant(nanos: int) -> str:
-    """As the log writes it, so that a step can be found there."""
-    at = datetime.fromtimestamp(nanos // _SECOND, UTC).replace(microsecond=nanos % _SECOND // 1000)
-    return at.isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-
-def _name(fact: facts.AnyFact) -> str:
-    return str(type(fact).__struct_config__.tag)
-
-
-def _fields(fact: facts.AnyFact) -> dict[str, Any]:
-    """What a step says beside its time and round: ids as texts, texts as their lengths, secrets taken out."""
-    redactor = Redactor()
-    fields: dict[str, Any] = {}
-    for key, value in msgspec.to_builtins(fact).items():
-        if key in _TEXTS:
-            fields[f"{key}_characters"] = len(value)
-        elif key not in _REST:
-            # Ids have 19 digits: as a number they would lose the last ones in what reads JSON with doubles.
-            large = isinstance(value, int) and not isinstance(value, bool) and abs(value) > 2**53
-            fields[key] = str(value) if large else redactor.value(value)
-    if "until" in fields:
-        fields["until"] = _instant(int(fields["until"]))
-    return fields
-
-
-def _word(value: object) -> str:
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return text if text and not set(text) & set(' "=') else msgspec.json.encode(text).decode()

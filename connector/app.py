@@ -11,34 +11,42 @@ from typing import Any
 from connector import chain, facts, notices, sessions, started
 from connector.access import Rules, Us, admits
 from connector.backfill import Backfill
+from connector.check_child import refuse_unfit
 from connector.children import Children
 from connector.clock import Clock
 from connector.dispatch import Dispatcher, Parts
 from connector.exits import ExitCode, Refusal
 from connector.gateway import Gateway
+from connector.gateway_memory import remembered
 from connector.hearing import Hearing
+from connector.interactions import Hooks
 from connector.lane_events import Quit, Recover, Shutdown
 from connector.lanes import Lanes, restored
-from connector.ledger import Known, Ledger
+from connector.ledger import Known, Ledger, LedgerBroken
 from connector.lock import StateLock
 from connector.logs import Logs
-from connector.messages import Author, Place
+from connector.messages import Author, Message, Place
 from connector.outbox import nonce
 from connector.people import People
-from connector.ports import Connected, Part, PostLater, PostNever
+from connector.people_desk import Desk
+from connector.people_session import SessionActs
+from connector.ports import Connected, Disconnected, Part, PostLater, PostNever
 from connector.posting import Posting
 from connector.settings import Settings, nanoseconds
 from connector.settings_load import problems, refuse
 from connector.state_folder import prepare_state_folder, state_folder
 from connector.token import Token
 from connector.trust import trust_findings
-from connector.wiring import access_rules, discord_options, lane_rules, nursery
+from connector.wiring import access_rules, child_spec, discord_options, lane_rules, nursery
 from connector.world import AT_CHILD, World
 from engine import processes, sweep
 from engine.processes import Identity
 
 REFUSAL_BOUND = 30.0
 """Seconds for telling the lanes that this start refuses."""
+
+LONG_RESUME = 60_000_000_000
+"""Nanoseconds without a gateway after which even a resumed session's channels are read."""
 
 LISTENING_CHECK = 120.0
 """Seconds between two comparisons of the gateway with what REST knows."""
@@ -78,6 +86,7 @@ class Run:
         self._settings, self._log = program.settings, program.logs.log
         self._clock = Clock()
         self._asked = 0
+        self._lost = 0
         self._impatient = asyncio.Event()
         self._dispatcher: Dispatcher
         self._gateway: Gateway
@@ -87,51 +96,88 @@ class Run:
 
     async def live(self) -> ExitCode:
         """Recover, relay, and go down in order."""
-        settings = self._settings
         known = await self._ledger.load()
-        in_row = chain.in_a_row(known.chain, self._clock.now(), nanoseconds(settings.supervision.wedge_gap))
+        try:
+            await self._begin(known)
+        except Refusal:
+            raise
+        except Exception as error:
+            await self._put_down(Quit(ExitCode.FAULT, f"internal fault: {error!r}"), fell=True)
+            raise
+        return await self._relay()
+
+    async def _begin(self, known: Known) -> None:
+        """Everything up to the first event of Discord. Raises Refusal after too many failed starts."""
+        settings = self._settings
+        self._clock.not_before(max((getattr(fact, "at", 0) for fact in (*known.chain, *known.world)), default=0))
+        in_row = chain.in_a_row(known.chain, nanoseconds(settings.supervision.wedge_gap))
         lanes = restored(Lanes(rules=lane_rules(settings), in_row=in_row), known.world)
         version = await self._tell_start(known, lanes)
-        self._build(lanes)
+        self._build(lanes, known)
         if in_row >= settings.supervision.max_wedges:
             await self._refuse_start(in_row)
         await self._ledger.commit([facts.Up(self._clock.now(), version)], at=self._clock.now())
         await self._sweep(lanes.world)
         self._listen()
+        self._dispatcher.spawn(self._meet_child())
         self._dispatcher.put(await asyncio.to_thread(recovery, lanes.world))
-        return await self._relay()
 
-    def _build(self, lanes: Lanes) -> None:
+    async def _meet_child(self) -> None:
+        """While Discord is being reached: is the child of a kind that can be used (CONTRACT, exit code 3)?"""
+        settings = self._settings
+        spec = child_spec(settings, self._program.environ)
+        await refuse_unfit(spec, bound=settings.engine.turn_timeout, max_line=settings.engine.max_line)
+
+    def _build(self, lanes: Lanes, known: Known) -> None:
         settings = self._settings
         rules = access_rules(settings)
-        self._gateway = Gateway(discord_options(settings, self._program.token), self._hear, self._log)
+        memory = remembered(known.kept, self._ledger.keep)
+        options = discord_options(settings, self._program.token)
+        # Both are made below; nothing is heard before.
+        hooks = Hooks(complete=lambda wanted: acts.complete(wanted), openly=lambda heard: people.openly(heard))  # noqa: PLW0108
+        self._gateway = Gateway(options, self._hear, self._log, memory=memory, hooks=hooks)
+        hearing = Hearing(rules, threads=settings.discord.reply_in == "thread")
         self._dispatcher = Dispatcher(
             Parts(
                 lanes=lanes,
                 ledger=self._ledger,
                 discord=self._gateway,
-                hearing=Hearing(rules, threads=settings.discord.reply_in == "thread"),
+                hearing=hearing,
                 clock=self._clock,
                 log=self._log,
                 reactions=settings.discord.reactions,
                 cards=settings.discord.progress == "live",
-                us=lambda message: Us(self._gateway.us, self._gateway.managed_role(message.place.guild)),
+                us=self._us,
             )
         )
-        self._children = Children(nursery(settings, self._program.environ), self._dispatcher.put, self._log)
+        self._children = Children(
+            nursery(settings, self._program.environ), self._dispatcher.put, self._log, self._dispatcher.linger
+        )
         self._posting = Posting(self._gateway, self._dispatcher.posted, self._log)
         self._dispatcher.children, self._dispatcher.posting = self._children, self._posting
-        self._dispatcher.on_person = People(rules, self._dispatcher, self._ledger, self._clock, self._log).act
+        redactor = self._program.logs.redactor
+        desk = Desk(hearing, self._us, self._dispatcher, self._ledger, self._clock, self._log, redactor)
+        acts = SessionActs(desk, remote=settings.agent.remote)
+        people = People(desk, acts)
+        self._dispatcher.on_person = people.act
         backfill = Backfill(self._gateway, lanes.world, allowed(rules), self._dispatcher.put, self._log)
         self._dispatcher.on_said = backfill.live
 
         def connected(event: Connected) -> None:
             self._log.info("connector.ready" if event.fresh else "gateway.resumed")
-            backfill.begin(lanes.world.seen)
-            self._dispatcher.spawn(backfill.run())
+            if event.fresh or self._clock.now() - self._lost >= LONG_RESUME:
+                backfill.begin(lanes.world.seen)
+                self._dispatcher.spawn(backfill.run())
+            self._lost = 0
 
-        self._dispatcher.on_connected = connected
+        def disconnected(_: Disconnected) -> None:
+            self._lost = self._lost or self._clock.now()
+
+        self._dispatcher.on_connected, self._dispatcher.on_disconnected = connected, disconnected
         self._watch = lambda: backfill.watch(self._gateway.renew, lambda: asyncio.sleep(LISTENING_CHECK))
+
+    def _us(self, message: Message) -> Us:
+        return Us(self._gateway.us, self._gateway.managed_role(message.place.guild))
 
     def _hear(self, event: Any) -> None:
         self._dispatcher.hear(event)
@@ -185,7 +231,15 @@ class Run:
             swept = 0
             if processes.alive(who):
                 swept = (await sweep.end_tree(who, kill_after=self._settings.engine.kill_after)).ended
-                self._log.warning("engine.exit", child=child.child, lane=child.lane, swept=swept, reason="left behind")
+                self._log.warning(
+                    "engine.exit",
+                    child=child.child,
+                    lane=child.lane,
+                    code=-9,
+                    expected=False,
+                    swept=swept,
+                    reason="left behind by an earlier start",
+                )
             ended = facts.ChildEnded(child.child, 0, expected=False)
             world.apply(ended)
             await self._ledger.commit([ended], at=self._clock.now())
@@ -242,7 +296,11 @@ class Run:
         await self._children.stop_all()
         await self._unless_impatient(self._posting.drain(self._settings.discord.stop_timeout))
         await self._gateway.close()
-        await self._dispatcher.settle()
+        # Where the dispatcher itself has failed there is nobody left to settle.
+        settled = asyncio.create_task(self._dispatcher.settle())
+        lanes = next(work for work in works if work.get_name() == "dispatcher")
+        await asyncio.wait({settled, lanes}, return_when=asyncio.FIRST_COMPLETED)
+        settled.cancel()
         for work in works:
             work.cancel()
         await asyncio.gather(*works, return_exceptions=True)
@@ -257,7 +315,10 @@ class Run:
     async def _put_down(self, quit_: Quit, *, fell: bool = False) -> None:
         now = self._clock.now()
         last: list[facts.AnyFact] = [facts.Fell(now, quit_.reason)] if fell else []
-        await self._ledger.commit([*last, facts.Down(now, quit_.code, quit_.reason)], at=now)
+        try:
+            await self._ledger.commit([*last, facts.Down(now, quit_.code, quit_.reason)], at=now)
+        except LedgerBroken as broken:
+            self._log.warning("ledger.broken", reason=str(broken))
 
 
 def _how_it_ends(ending: "asyncio.Task[Quit]", works: set["asyncio.Task[None]"]) -> Quit:

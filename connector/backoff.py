@@ -12,14 +12,20 @@ from datetime import UTC, datetime
 SECOND = 1_000_000_000
 
 _HEAD = re.compile(r"\s*(\d{3})(?::\s*|\s+|$)(.*)", re.DOTALL)
+_AMOUNT = r"(\d+(?:\.\d+)?)\s?(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)(?![a-z])"
 _WAIT = re.compile(
-    r"(?:retry|try again) (?:after|in) (\d+(?:\.\d+)?) ?(ms|milliseconds?|s|secs?|seconds?|m|min|minutes?|h|hours?)\b",
+    rf"(?:(?:retry|try again)[- ](?:after:?|in)|wait(?: for)?) ((?:{_AMOUNT}(?:,? (?:and )?)?)+|\d+(?:\.\d+)?)",
     re.IGNORECASE,
 )
+_AMOUNTS = re.compile(_AMOUNT, re.IGNORECASE)
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _RESET = re.compile(
     r"resets? (?:at|on) (\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?|\d{10,13})\b",
     re.IGNORECASE,
 )
+
+_SPENT = "exceeded your current quota"
+"""What the error says where its type is not told (pi 0.73.1)."""
 
 LIMITED = frozenset({429, 503, 529})
 
@@ -55,7 +61,7 @@ def classify(detail: str) -> Trouble:
     match = _HEAD.match(detail)
     status = int(match[1]) if match else None
     kinds, said = _body(match[2] if match else detail)
-    if status == 429 and "insufficient_quota" in kinds:
+    if status == 429 and ("insufficient_quota" in kinds or _SPENT in said.lower()):
         return Quota(429, reset_of(said))
     if status in LIMITED:
         return Limited(status, wait_of(said))
@@ -80,13 +86,17 @@ def _body(text: str) -> tuple[frozenset[str], str]:
 
 
 def wait_of(said: str) -> int:
-    """The wait an error names, in ns; 0 where it names none."""
-    match = _WAIT.search(said)
-    if match is None:
-        return 0
-    unit = match[2].lower()
-    factor = 1e-3 if unit.startswith(("ms", "milli")) else {"s": 1.0, "m": 60.0, "h": 3600.0}[unit[0]]
-    return int(float(match[1]) * factor * SECOND)
+    """The longest wait an error names, in ns; 0 where it names none. A number without a unit is of seconds."""
+    waits = [0.0]
+    for match in _WAIT.finditer(said):
+        amounts = _AMOUNTS.findall(match[1])
+        waits.append(sum(float(amount) * _seconds(unit) for amount, unit in amounts) or float(match[1].split()[0]))
+    return int(max(waits) * SECOND)
+
+
+def _seconds(unit: str) -> float:
+    unit = unit.lower()
+    return 1e-3 if unit.startswith(("ms", "milli")) else _UNITS[unit[0]]
 
 
 def reset_of(said: str) -> int | None:

@@ -1,17 +1,19 @@
-"""The card: one message per turn that shows what it is doing; pure, a fold over facts and what engines tell.
+"""The card: one message per round that shows what it is doing; pure, a fold over facts and what engines tell.
 
-It is never the only place of an answer, and every end of a round ends its card. How often it is edited is the
-outbox's business; a countdown is a tag that Discord itself keeps current.
+It is never the only place of an answer, and every end of a round ends its card, that of an earlier process too. How
+often it is edited is the outbox's business; a countdown is a tag that Discord itself keeps current.
 """
 
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import assert_never
 
 from connector import facts, notices
 from connector.header import clean
 from connector.ports import Button
-from connector.world import Round
+from connector.world import AT_CHILD, Phase, Round
 from engine import events as engine
 
 _SECOND = 1_000_000_000
@@ -25,38 +27,80 @@ ARGUMENT = 80
 class View:
     """What a card is to show now; `over`: it will not change any more."""
 
-    key: str
+    round: str
     channel: int
     content: str
     buttons: tuple[Button, ...]
     reply_to: int
     over: bool
 
+    @property
+    def key(self) -> str:
+        """The outbox's name for it, and the source of its nonce."""
+        return key_of(self.round)
+
+
+class Cpu(Enum):
+    """What was found out about the processes of a tool that has been open for very long."""
+
+    USED = "its processes are using CPU"
+    UNUSED = "its processes use no CPU"
+    NO_PROCESS = "it has no process of its own"
+    UNSEEN = "whether it uses CPU is not verifiable here"
+
+
+class Wait(Enum):
+    """What a round waits for while no child works on it."""
+
+    BACKOFF = auto()
+    GATE = auto()
+    AGAIN = auto()
+    RESTART = auto()
+
 
 @dataclass(slots=True)
 class Card:
-    """One round's card. `shown`: it was due; a turn that is over sooner gets none."""
+    """One round's card, over all its writes; instants in nanoseconds.
+
+    `since`: its first write, 0 where that was before a restart. `until`: what a wait ends at, 0 for not known.
+    `ended`: when it got its last line; `over`: that one stays. `shown`: it was due; what is over sooner gets none.
+    `cpu`: of the processes of a tool that has been open for very long.
+    """
 
     round: str
     channel: int
     reply_to: int
-    since: int
+    since: int = 0
     doing: str = "starting"
+    wait: Wait | None = None
     tools: int = 0
     open: dict[str, tuple[str, int]] = field(default_factory=dict)
+    cpu: Cpu | None = None
     text: str = ""
     said: str = ""
     tokens: int = 0
     cost: float = 0.0
     model: str = ""
     until: int = 0
+    ended: int = 0
     code: str = ""
+    over: bool = False
     shown: bool = False
 
-    @property
-    def key(self) -> str:
-        """The outbox's name for it, and the source of its nonce."""
-        return f"{self.round}/card/1"
+    def write(self, now: int) -> None:
+        """A prompt is given to a child: what it did before counts on."""
+        self.since = self.since or now
+        self.doing, self.wait, self.until = "starting", None, 0
+        self.text, self.said, self.open = "", "", {}
+
+    def hold(self, wait: Wait, until: int = 0) -> None:
+        """Nobody works on it for now."""
+        self.wait, self.until = wait, until
+        self.text, self.open = "", {}
+
+    def end(self, code: str, now: int, *, over: bool) -> None:
+        """Its last line; with `over` for good."""
+        self.code, self.ended, self.over = code, self.ended or now, over
 
     def hear(self, told: engine.Effect, now: int) -> bool:
         """Take in one thing the engine told; whether it shows."""
@@ -69,6 +113,7 @@ class Card:
                 self.text = ""
             case engine.ToolClosed(call=call):
                 self.open.pop(call, None)
+                self.cpu = None
             case engine.Progress(text=text, thinking=thinking):
                 self.doing = "thinking" if thinking else "writing"
                 if not thinking:
@@ -90,37 +135,60 @@ class Card:
     def view(self) -> View:
         """What it shows now."""
         if self.code:
-            return View(self.key, self.channel, self._last(), (), self.reply_to, over=True)
+            return View(self.round, self.channel, self._last(), (), self.reply_to, over=self.over)
         buttons = [Button(f"stop:{self.round}", "Stop", "danger")]
-        if self.until:
+        if self.wait is Wait.BACKOFF:
             buttons.append(Button(f"retry:{self.round}", "Retry now"))
-        return View(self.key, self.channel, self._live(), tuple(buttons), self.reply_to, over=False)
+        return View(self.round, self.channel, self._live(), tuple(buttons), self.reply_to, over=False)
 
     def _live(self) -> str:
-        if self.until:
-            return f"⏳ {notices.asked_again(self.until // _SECOND, model=self.model or None)}"
+        match self.wait:
+            case Wait.BACKOFF:
+                return f"⏳ {notices.asked_again(self.until // _SECOND, model=self.model or None)}"
+            case Wait.GATE:
+                return f"⏳ {notices.behind_gate(self.until // _SECOND)}"
+            case Wait.AGAIN:
+                return f"⏳ {notices.waits_again()}"
+            case Wait.RESTART:
+                return f"⏳ {notices.waits_for_restart()}"
+            case None:
+                return self._at_work()
+            case _:
+                assert_never(self.wait)
+
+    def _at_work(self) -> str:
         if self.open:
             tool, since = next(iter(self.open.values()))
             more = f" and {len(self.open) - 1} more" if len(self.open) > 1 else ""
             doing = f"{tool}{more}, since <t:{since // _SECOND}:R>"
         else:
             doing = self.doing
-        counts = [f"began <t:{self.since // _SECOND}:R>"]
+        counts = [f"began <t:{self.since // _SECOND}:R>"] if self.since else []
         counts += [f"{self.tools} tools"] if self.tools > 1 else []
         counts += [f"{self.tokens:,} tokens"] if self.tokens else []
-        lines = [f"⚙️ {doing} · {' · '.join(counts)}"]
+        lines = [f"⚙️ {' · '.join([doing, *counts])}"]
+        if self.open and self.cpu is not None:
+            tool, since = next(iter(self.open.values()))
+            lines.append(f"⏳ {tool} has been open since <t:{since // _SECOND}:R>: {self.cpu.value}. Stop ends it.")
         lines += [self.said] if self.said else []
         if self.text.strip() and not self.open:
             lines.append(quoted(self.text[-TAIL:]))
         return "\n".join(lines)
 
     def _last(self) -> str:
-        words = [self.code, f"{self.tools} tool{'' if self.tools == 1 else 's'}"]
-        words.append(f"{max(0, self.until - self.since) / _SECOND:.0f} s")
+        words = [self.code]
+        if self.since:
+            words.append(f"{self.tools} tool{'' if self.tools == 1 else 's'}")
+            words.append(f"{max(0, self.ended - self.since) / _SECOND:.0f} s")
         words += [f"{self.tokens:,} tokens"] if self.tokens else []
         words += [f"{self.cost:.4f}"] if self.cost else []
         words += [f"`{clean(self.model).replace('`', ' ').strip()}`"] if self.model else []
         return f"-# {' · '.join(words)}"
+
+
+def key_of(round_: str) -> str:
+    """The outbox's key for a round's card."""
+    return f"{round_}/card/1"
 
 
 def quoted(text: str) -> str:
@@ -155,52 +223,84 @@ class Cards:
         """What the facts of one step change: a write begins a card, an end ends it."""
         changed: dict[str, Card] = {}
         for fact in new:
-            match fact:
-                case facts.Written(round=name, kind="prompt"):
-                    card = self._begin(name, rounds, now)
-                case facts.Backoff(round=name, until=until):
-                    card = self._cards.get(name)
-                    if card is not None:
-                        card.until, card.text, card.open, card.shown = until, "", {}, True
-                case facts.Redirected(channel, parent):
-                    self._redirect(channel, parent)
-                    continue
-                case facts.Answered(round=name):
-                    card = self._end(name, "answered", now)
-                case facts.Ended(round=name, code=code):
-                    card = self._end(name, code, now)
-                case facts.Requeued(round=name):
-                    card = self._end(name, "waits again", now)
-                case _:
-                    continue
-            if card is not None:
-                changed[card.round] = card
+            if isinstance(fact, facts.Redirected):
+                self._redirect(fact.channel, fact.parent)
+                continue
+            name = facts.round_of(fact)
+            if isinstance(fact, facts.Written) and fact.kind == "prompt" and name in rounds:
+                card: Card | None = self._card(rounds[name])
+            else:
+                card = self._cards.get(name)
+            if card is not None and _told(card, fact, now):
+                changed[name] = card
+                if card.over:
+                    del self._cards[name]
         return [card.view() for card in changed.values() if card.shown]
 
-    def hear(self, name: str | None, told: Iterable[engine.Effect], now: int) -> View | None:
+    def hear(self, name: str, told: Iterable[engine.Effect], now: int) -> View | None:
         """What an engine told about the run of this round."""
-        card = self._cards.get(name or "")
+        card = self._cards.get(name)
         if card is None or card.code:
             return None
         shows = [card.hear(effect, now) for effect in told]
         return card.view() if any(shows) and card.shown else None
 
+    def linger(self, name: str, cpu: Cpu) -> View | None:
+        """A tool of the round has been open for longer than `steering.long_wait`."""
+        card = self._cards.get(name)
+        if card is None or card.code or not card.open:
+            return None
+        card.cpu = cpu
+        return card.view() if card.shown else None
+
     def reveal(self, name: str) -> View | None:
         """The turn has taken long enough to deserve its card."""
         card = self._cards.get(name)
-        if card is None or card.shown:
+        if card is None or card.shown or card.code:
             return None
         card.shown = True
         return card.view()
 
-    def _begin(self, name: str, rounds: Mapping[str, Round], now: int) -> Card | None:
-        round_ = rounds.get(name)
+    def behind(self, round_: Round | None, until: int) -> View | None:
+        """The round waits behind a closed gate: it gets its card now, since that may take long."""
         if round_ is None:
             return None
-        before = self._cards.get(name)
-        reply_to = round_.reply_to if round_.reply_to != round_.channel else 0
-        card = Card(name, round_.channel, reply_to, now, shown=before is not None and before.shown)
-        self._cards[name] = card
+        card = self._card(round_)
+        card.hold(Wait.GATE if round_.phase is not Phase.BACKOFF else Wait.BACKOFF, max(until, round_.until))
+        card.shown = True
+        return card.view()
+
+    def adopt(self, known: Mapping[str, tuple[int, int]], rounds: Mapping[str, Round], now: int) -> list[View]:
+        """The cards of an earlier process, by channel and message: shown as things are, those of ended rounds over.
+
+        What was at a child is not shown here: the start decides about it next.
+        """
+        views = []
+        for name, (channel, _) in known.items():
+            round_ = rounds.get(name)
+            card = Card(name, channel, 0, shown=True)
+            phase = round_.phase if round_ is not None else Phase.ENDED
+            if phase is Phase.ENDED:
+                card.end(round_.code if round_ is not None else "ended", now, over=True)
+                views.append(card.view())
+                continue
+            self._cards[name] = card
+            if phase is Phase.POSTING:
+                card.end("answered", now, over=False)
+            elif phase is Phase.BACKOFF and round_ is not None:
+                card.hold(Wait.BACKOFF, round_.until)
+            else:
+                card.hold(Wait.AGAIN)
+            if phase not in AT_CHILD:
+                views.append(card.view())
+        return views
+
+    def _card(self, round_: Round) -> Card:
+        """The round's card, new where it has none."""
+        card = self._cards.get(round_.id)
+        if card is None:
+            reply_to = round_.reply_to if round_.reply_to != round_.channel else 0
+            card = self._cards[round_.id] = Card(round_.id, round_.channel, reply_to)
         return card
 
     def _redirect(self, channel: int, parent: int) -> None:
@@ -208,8 +308,23 @@ class Cards:
             if card.channel == channel:
                 card.channel, card.reply_to = parent, channel
 
-    def _end(self, name: str, code: str, now: int) -> Card | None:
-        card = self._cards.pop(name, None)
-        if card is not None:
-            card.code, card.until = code, now
-        return card
+
+def _told(card: Card, fact: facts.AnyFact, now: int) -> bool:
+    """Whether a fact about its round changes a card."""
+    match fact:
+        case facts.Written(kind="prompt"):
+            card.write(now)
+        case facts.Backoff(until=until):
+            card.hold(Wait.BACKOFF, until)
+            card.shown = True
+        case facts.Hurried() | facts.Requeued() | facts.Unwritten():
+            card.hold(Wait.AGAIN)
+        case facts.Cut():
+            card.hold(Wait.RESTART)
+        case facts.Answered():
+            card.end("answered", now, over=False)
+        case facts.Ended(code=code):
+            card.end(code, now, over=True)
+        case _:
+            return False
+    return True

@@ -5,6 +5,7 @@ import contextlib
 import re
 import shlex
 
+from connector.exits import Refusal
 from connector.findings import Finding
 from connector.redact import Redactor
 from engine import commands, pi, processes
@@ -19,6 +20,7 @@ NODE = "22.19"
 """The oldest Node that pi runs on (PROTOCOL §1)."""
 
 _NOTHING = "A check of pi-connector: there is nothing to do."
+_TOO_OLD = "is too old"
 _NO_MODEL = frozenset({None, "", "unknown"})
 
 
@@ -52,6 +54,14 @@ async def child_findings(spec: ChildSpec, *, bound: float, max_line: int) -> lis
     finally:
         await child.stop()
         await talk.close()
+
+
+async def refuse_unfit(spec: ChildSpec, *, bound: float, max_line: int) -> None:
+    """Raise Refusal for a child that `run` cannot use at all; one that exits or is silent is the lanes' business."""
+    found = await child_findings(spec, bound=bound, max_line=max_line)
+    unfit = tuple(finding for finding in found if finding.text.startswith(_TOO_OLD))
+    if unfit:
+        raise Refusal.of(unfit)
 
 
 async def _interview(talk: "_Talk") -> list[Finding]:
@@ -113,7 +123,7 @@ class _Talk:
 
 
 def _old(how: str) -> Finding:
-    return Finding("error", KEY, f"is too old: {how}", f"install pi {OLDEST} or newer")
+    return Finding("error", KEY, f"{_TOO_OLD}: {how}", f"install pi {OLDEST} or newer")
 
 
 def _error(spec: ChildSpec, text: str) -> Finding:

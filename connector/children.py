@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from connector import sessions
+from connector.cards import Cpu
 from connector.lane_events import ChildDown, ChildSays, ChildUp, Input, SessionGone
 from connector.logs import Log
+from connector.long_waits import LongWaits
 from engine.child import ChildSpec, ChildUnusable, Exit
 from engine.events import Effect, Limits, Note
 from engine.events import Input as EngineInput
@@ -26,15 +28,26 @@ class Nursery:
 
 
 class Children:
-    """Engines by lane. Everything told goes to `put` as an input of the lanes."""
+    """Engines by lane. Everything told goes to `put` as an input of the lanes.
 
-    def __init__(self, nursery: Nursery, put: Callable[[Input], None], log: Log) -> None:
+    `linger` hears of tools that have been open for longer than `steering.long_wait`.
+    """
+
+    def __init__(
+        self,
+        nursery: Nursery,
+        put: Callable[[Input], None],
+        log: Log,
+        linger: Callable[[str, int, Cpu], None] = lambda _lane, _child, _cpu: None,
+    ) -> None:
         self._nursery = nursery
         self._put = put
         self._log = log
         self._engines: dict[str, tuple[int, Engine]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._closing = False
         self._notes: dict[tuple[int, str], int] = {}
+        self._long_waits = LongWaits(nursery.long_wait, linger)
 
     def advise(self, lane: str) -> Advice:
         """What the lane's engine would do with a person's line now."""
@@ -48,6 +61,9 @@ class Children:
 
     def spawn(self, lane: str, child: int, session: str) -> None:
         """Start a child for the lane; a session file that cannot be resumed is told first."""
+        if self._closing:
+            self._put(ChildDown(lane, child, 0, expected=True))
+            return
         self._run(self._live(lane, child, session))
 
     def tell(self, lane: str, child: int, given: EngineInput) -> None:
@@ -63,10 +79,14 @@ class Children:
             self._run(_stop(found[1]))
 
     async def stop_all(self) -> None:
-        """Stop all children and wait until they and what they left are gone and told."""
+        """Stop all children, also those that are just being started, and wait until they and what they left are gone.
+
+        From now on none is started.
+        """
+        self._closing = True
+        for _, engine in list(self._engines.values()):
+            self._run(_stop(engine))
         while self._tasks:
-            for _, engine in list(self._engines.values()):
-                self._run(_stop(engine))
             await asyncio.wait(set(self._tasks))
 
     def _run(self, work: "asyncio._CoroutineLike[None]") -> None:
@@ -75,12 +95,14 @@ class Children:
         task.add_done_callback(self._tasks.discard)
 
     async def _live(self, lane: str, child: int, session: str) -> None:
-        if session and not await asyncio.to_thread(self._session_usable, Path(session)):
+        here = bool(session) and not self._nursery.spec.remote  # where files are out of reach, none is looked at
+        if here and not await asyncio.to_thread(self._session_usable, Path(session)):
             self._put(SessionGone(lane))
 
         def tell(told: tuple[Effect, ...], busy: bool) -> None:
             self._note(lane, child, told)
             self._put(ChildSays(lane, child, told, busy))
+            self._long_waits.hear(lane, child, engine, told)
 
         held: list[tuple[tuple[Effect, ...], bool]] = []
         listening: list[Callable[[tuple[Effect, ...], bool], None]] = [lambda told, busy: held.append((told, busy))]
@@ -97,16 +119,20 @@ class Children:
             self._put(ChildDown(lane, child, None, expected=False, reason=reason))
             return
         except OSError as error:
-            self._log.error("engine.exit", lane=lane, child=child, reason=f"could not be started: {error}")
+            reason = f"could not be started: {error}"
+            self._log.error("engine.exit", lane=lane, child=child, code=-1, expected=False, swept=0, reason=reason)
             self._put(ChildDown(lane, child, -1, expected=False))
             return
         self._engines[lane] = (child, engine)
+        if self._closing:
+            self._run(_stop(engine))
         self._put(ChildUp(lane, child, engine.identity.pid, engine.identity.started))
         listening[0] = tell
         for told, busy in held:
             tell(told, busy)
         ended = await engine.wait()
         del self._engines[lane]
+        self._long_waits.forget(lane, child)
         self._exited(lane, child, ended, engine)
         self._put(ChildDown(lane, child, ended.code, ended.expected))
 

@@ -109,7 +109,13 @@ def _write_config(folder: Path, child: Kind, world: "FakeDiscord", person: "Pers
         agent["command"] = [sys.executable, "-P", "-m", "fakes.pi", "--mode", "rpc"]
         agent["env"] = {"PI_CODING_AGENT_DIR": str(folder / "agent")}
     tables: dict[str, dict[str, Any]] = {
-        "discord": {"token_file": "-", "api_base": world.rest_base, "gateway_url": world.gateway_url},
+        # A terminal cannot show a card that is edited.
+        "discord": {
+            "token_file": "-",
+            "api_base": world.rest_base,
+            "gateway_url": world.gateway_url,
+            "progress": "off",
+        },
         "access": {"users": [str(person.id)], "operators": [str(person.id)]},
         "agent": agent,
         "state": {"dir": str(folder / "state")},
@@ -193,6 +199,8 @@ class _Talk:
     async def _command(self, line: str) -> None:
         """A slash command: its words fill its options in order."""
         name, *words = line[1:].split() or [""]
+        # They are registered a moment after the connector is ready.
+        await self._keeper.until(self._happens(lambda: self._world.commands))
         found = next((one for one in self._world.commands if one["name"] == name), None)
         if found is None:
             known = ", ".join(f"/{one['name']}" for one in self._world.commands)

@@ -29,7 +29,7 @@ LONGEST_LINE = 1 << 24
 
 _PR_SET_PDEATHSIG = 1
 _OURS = ("PI_CONNECTOR_", "DISCORD_TOKEN", "CREDENTIALS_DIRECTORY", "STATE_DIRECTORY")
-_QUIET = frozenset({"connector.finding", "connector.refused", "connector.stopped"})
+_QUIET = frozenset({"connector.finding", "connector.refused", "connector.stopped", "library.log"})
 
 T = TypeVar("T")
 
@@ -114,7 +114,8 @@ class Keeper:
             limit=LONGEST_LINE,
         )
         try:
-            assert process.stdin and process.stderr  # noqa: S101 - PIPE above
+            assert process.stdin  # noqa: S101 - PIPE above
+            assert process.stderr  # noqa: S101 - PIPE above
             process.stdin.write(f"{self._token}\n".encode())
             process.stdin.close()
             async for line in process.stderr:

@@ -1,27 +1,31 @@
 """The one task that owns the lanes: inbox, step, one ledger transaction, effects in order; it decides nothing.
 
 What arrives together is stepped together and shares one commit. Nothing is performed before its facts are on the
-disk; while the disk refuses them, everything waits and the people who wrote are told.
+disk; while the disk refuses them, everything waits and the people who write are told.
 """
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 from connector import facts, notices
 from connector.access import Us
-from connector.cards import Cards, View
+from connector.cards import Cpu
 from connector.children import Children
 from connector.clock import Clock
+from connector.exits import ExitCode
 from connector.hearing import Hearing, knows
 from connector.lane_events import (
     Amend,
     Arrived,
+    Behind,
     Cancel,
+    CardDone,
     ChildSays,
     Effect,
+    ErrandDone,
     Input,
     Log,
     OpenThread,
@@ -29,8 +33,10 @@ from connector.lane_events import (
     PostDone,
     Quit,
     React,
+    Recover,
     Retire,
     Rewrite,
+    Shutdown,
     Spawn,
     Tell,
     ThreadDone,
@@ -39,9 +45,10 @@ from connector.lane_events import (
     Withdraw,
 )
 from connector.lanes import Lanes, Stepped
-from connector.ledger import Ledger, LedgerBroken
+from connector.ledger import Ledger
 from connector.logs import Log as Logger
 from connector.messages import Message
+from connector.outbox_moves import Told
 from connector.ports import (
     Changed,
     Commanded,
@@ -50,18 +57,17 @@ from connector.ports import (
     Discord,
     Gone,
     Heard,
-    Part,
     PostLater,
     PostNever,
     Pressed,
     Said,
 )
 from connector.posting import Posting
+from connector.recording import Recording
+from connector.showing import Showing
+from connector.threads import Threads
 
 SIGNS = {"accepted": "👀", "waiting": "⏳", "heard": "👂", "answered": "✅", "failed": "⚠️", "stopped": "🛑"}
-DISK_PAUSE = 1.0
-"""Seconds between attempts to write what the disk refused."""
-
 CARD_DELAY = 1.2
 """Seconds after which a turn gets a card; a shorter one is its answer alone."""
 
@@ -84,28 +90,45 @@ class Parts:
     us: Callable[[Message], Us]
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """An input whose giver waits for what it decides."""
+
+    given: Input
+    answer: "asyncio.Future[Stepped]"
+
+
 class Dispatcher:
     """Owner of the lanes. `put` and `hear` may be called at any time on its loop; `run` ends with the program."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._inbox: list[Input | Said | Changed | Gone] = []
+        self._inbox: list[Input | Said | Changed | Gone | _Asked] = []
         self._news = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._recent: dict[int, None] = {}
-        self._opening: dict[int, list[facts.Owed]] = {}
-        self._cards = Cards()
-        self._views: list[View] = []
-        self._early: dict[str, View] = {}
+        self._recording = Recording(parts.ledger, parts.discord, parts.clock, parts.log, self.spawn)
+        self._lost = False
+        self._threads = Threads(parts.discord, parts.log, lambda: self.posting)
+        self._asked: list[tuple[asyncio.Future[Stepped], Stepped]] = []
         self._idle: asyncio.Future[None] | None = None
         self._ending: asyncio.Future[Quit] = asyncio.get_running_loop().create_future()
         self.children: Children
         self.posting: Posting
+        self._showing = Showing(
+            parts.lanes, lambda: self.posting, self._threads.opening, parts.clock.now, on=parts.cards
+        )
         self.on_said: Callable[[Said], None] = self.put
         self.on_connected: Callable[[Connected], None] = lambda _: None
         self.on_disconnected: Callable[[Disconnected], None] = lambda _: None
+        self.on_errand: Callable[[ErrandDone], None] = lambda _: None
         self.on_person: Callable[[Pressed | Commanded], Coroutine[Any, Any, None]]
+
+    @property
+    def linger(self) -> Callable[[str, int, Cpu], None]:
+        """Hears that a tool of a lane's child has been open for very long."""
+        return self._showing.linger
 
     @property
     def lanes(self) -> Lanes:
@@ -116,6 +139,13 @@ class Dispatcher:
         """Give one input; it is taken in order."""
         self._inbox.append(given)
         self._news.set()
+
+    async def ask(self, given: Input) -> Stepped:
+        """Give one input, and learn what it decided once that is on the disk and performed."""
+        answer: asyncio.Future[Stepped] = asyncio.get_running_loop().create_future()
+        self._inbox.append(_Asked(given, answer))
+        self._news.set()
+        return await answer
 
     def hear(self, heard: Heard) -> None:
         """An event of Discord, in the first synchronous line of its handler."""
@@ -158,20 +188,30 @@ class Dispatcher:
         while True:
             await self._news.wait()
             self._news.clear()
-            batch, self._inbox = self._inbox, []
-            known = await self._known(batch)
-            steps = [step for given in batch for step in self._steps(given, known)]
-            await self._commit(steps)
-            for step in steps:
-                for effect in step.effects:
-                    self._perform(effect)
-            views, self._views = self._views, []
-            for view in views:
-                self._show(view)
-            self._arm()
-            if self._idle is not None and not self._inbox:
+            if not self._lost:
+                await self._turn()
+            if self._idle is not None and (self._lost or not self._inbox):
                 self._idle.set_result(None)
                 self._idle = None
+
+    async def _turn(self) -> None:
+        """Everything that came so far: stepped, recorded, then performed and answered."""
+        batch, self._inbox = self._inbox, []
+        known = await self._known(batch)
+        steps = [step for given in batch for step in self._steps(given, known)]
+        if not await self._recording.keep(steps, self._claims, self._leaving):
+            self._lost = True
+            self._perform(Quit(ExitCode.STOPPED, "asked to stop while the ledger could not be written"))
+            return
+        for step in steps:
+            for effect in step.effects:
+                self._perform(effect)
+        self._showing.flush()
+        self._arm()
+        asked, self._asked = self._asked, []
+        for answer, step in asked:
+            if not answer.done():
+                answer.set_result(step)
 
     async def settle(self) -> None:
         """Wait until everything given so far is stepped, recorded and performed."""
@@ -191,7 +231,7 @@ class Dispatcher:
         ]
         return await self._parts.ledger.known_messages(asked) if asked else frozenset()
 
-    def _steps(self, given: Input | Said | Changed | Gone, known: frozenset[int]) -> list[Stepped]:
+    def _steps(self, given: Input | Said | Changed | Gone | _Asked, known: frozenset[int]) -> list[Stepped]:
         match given:
             case Said(message):
                 return self._said(message, known)
@@ -199,9 +239,15 @@ class Dispatcher:
                 return self._changed(message, known)
             case Gone(_, messages):
                 return [self._step(Cancel(str(name), silent=True)) for name in messages if str(name) in self._rounds]
-            case ChildSays(lane, _, told):
-                if (head := self.lanes.world.head(lane)) is not None:
-                    self._view(self._cards.hear(head.id, told, self._parts.clock.now()))
+            case _Asked(asked, answer):
+                step = self._step(asked)
+                self._asked.append((answer, step))
+                return [step]
+            case ChildSays():
+                self._showing.hear(given)
+                return [self._step(given)]
+            case Recover():
+                self._showing.adopt()
                 return [self._step(given)]
             case _:
                 return [self._step(given)]
@@ -235,68 +281,24 @@ class Dispatcher:
         return [self._step(Rewrite(str(message.id), heard.claim.text))] if isinstance(heard, Arrived) else []
 
     def _step(self, given: Input) -> Stepped:
-        now = self._parts.clock.now()
-        step = self.lanes.step(given, now, random.random())  # noqa: S311 - jitter, no secret
-        for view in self._cards.learn(step.facts, self.lanes.world.rounds, now):
-            self._view(view)
+        step = self.lanes.step(given, self._parts.clock.now(), random.random())  # noqa: S311 - jitter, no secret
+        self._showing.learn(step.facts)
         for fact in step.facts:
             if isinstance(fact, facts.Written) and fact.kind == "prompt":
-                asyncio.get_running_loop().call_later(CARD_DELAY, self._reveal, fact.round)
+                asyncio.get_running_loop().call_later(CARD_DELAY, self._showing.reveal, fact.round)
         return step
-
-    # -- cards -----------------------------------------------------------------------------------------------------
-
-    def _view(self, view: View | None) -> None:
-        if view is not None and self._parts.cards:
-            self._views.append(view)
-
-    def _reveal(self, name: str) -> None:
-        view = self._cards.reveal(name)
-        if view is not None and self._parts.cards:
-            self._show(view)
-
-    def _show(self, view: View) -> None:
-        """Hand a card to the outbox; one for a thread that does not stand yet waits for it."""
-        if view.channel in self._opening:
-            self._early[view.key] = view
-            return
-        self.posting.show(view.key, view.channel, view.content, view.buttons, reply_to=view.reply_to)
-        if view.over:
-            self.posting.finish(view.key)
 
     # -- records ---------------------------------------------------------------------------------------------------
 
-    async def _commit(self, steps: Sequence[Stepped]) -> None:
-        """Put all facts on the disk; while it refuses, nothing goes on."""
-        new = [fact for step in steps for fact in step.facts]
-        if not new:
-            return
-        closed = [name for step in steps for name in step.closed]
-        told = False
-        while True:
-            try:
-                await self._parts.ledger.commit(new, at=self._parts.clock.now(), closed=closed)
-            except LedgerBroken as broken:
-                if not told:
-                    told = True
-                    self._parts.log.warning("ledger.broken", reason=str(broken))
-                    for fact in new:
-                        if isinstance(fact, facts.Claimed):
-                            self.spawn(self._tell_disk(fact))
-                await asyncio.sleep(DISK_PAUSE)
-            else:
-                if told:
-                    self._parts.log.info("ledger.mended")
-                return
+    def _claims(self) -> list[facts.Claimed]:
+        """What would be claimed of what waits in the inbox."""
+        said = [given.message for given in self._inbox if isinstance(given, Said) and given.live]
+        now = self._parts.clock.now()
+        heard = [self._parts.hearing.of_message(message, self._parts.us(message), now)[0] for message in said]
+        return [given.claim for given in heard if isinstance(given, Arrived)]
 
-    async def _tell_disk(self, claim: facts.Claimed) -> None:
-        channel = claim.parent or claim.channel
-        try:
-            await self._parts.discord.post(
-                Part(channel, notices.disk_trouble(), nonce=f"disk-{claim.message}", reply_to=claim.message)
-            )
-        except (PostLater, PostNever) as trouble:
-            self._parts.log.warning("post.failed", reason=trouble.reason, message_id=claim.message)
+    def _leaving(self) -> bool:
+        return any(isinstance(given, Shutdown) for given in self._inbox)
 
     # -- out -------------------------------------------------------------------------------------------------------
 
@@ -309,12 +311,10 @@ class Dispatcher:
             case Tell(lane, child, given):
                 self.children.tell(lane, child, given)
             case OpenThread():
-                self._opening.setdefault(effect.message, [])
-                self.spawn(self._open_thread(effect))
+                self._threads.expect(effect)
+                self.spawn(self._threads.open(effect, self._thread_done))
             case Post(owed, posted, last, fresh):
-                if owed.channel in self._opening:
-                    self._opening[owed.channel].append(owed)
-                else:
+                if not self._threads.holds(owed):
                     self.posting.owe(owed, posted=posted, last=last, fresh=fresh)
             case Amend():
                 self.spawn(self._amend(effect))
@@ -324,8 +324,12 @@ class Dispatcher:
                 if self._parts.reactions:
                     self.spawn(self._react(channel, message, SIGNS[sign]))
             case Typing(channel, on):
-                if channel not in self._opening or not on:
+                if channel not in self._threads.opening or not on:
                     self.posting.typing(channel, on=on)
+            case Behind():
+                self._showing.behind(effect)
+            case ErrandDone():
+                self.on_errand(effect)
             case Log(event, fields):
                 self._parts.log.info(event, **dict(fields))
             case Quit():
@@ -341,8 +345,7 @@ class Dispatcher:
         self.posting.finish(effect.key)
 
     def _withdraw(self, round_: str) -> None:
-        for held in self._opening.values():
-            held[:] = [owed for owed in held if owed.round != round_]
+        self._threads.withdraw(round_)
         self.posting.drop(round_)
 
     async def _react(self, channel: int, message: int, sign: str) -> None:
@@ -352,34 +355,19 @@ class Dispatcher:
         except (PostLater, PostNever) as trouble:
             self._parts.log.debug("reaction.failed", message_id=message, reason=trouble.reason)
 
-    async def _open_thread(self, effect: OpenThread) -> None:
-        """Until the thread stands, what is posted to it is held; after a lost reply it is found by its id."""
-        opened, pause = True, 1.0
-        while True:
-            try:
-                await self._parts.discord.open_thread(effect.parent, effect.message, effect.name)
-            except PostLater as later:
-                self._parts.log.warning("thread.delayed", message_id=effect.message, reason=later.reason)
-                await asyncio.sleep(later.after or pause)
-                pause = min(60.0, pause * 2)
-            except PostNever as never:
-                self._parts.log.warning("thread.refused", message_id=effect.message, reason=never.reason)
-                opened = False
-                break
-            else:
-                break
-        self.put(ThreadDone(effect.message, effect.parent, opened))
-        for owed in self._opening.pop(effect.message, []):
-            self.posting.owe(owed if opened else facts.moved(owed, effect.parent))
-        for view in [view for view in self._early.values() if view.channel == effect.message]:
-            del self._early[view.key]
-            self._show(view if opened else replace(view, channel=effect.parent, reply_to=effect.message))
-        if str(effect.message) in self.lanes.shown:
-            self.posting.typing(effect.message if opened else effect.parent, on=True)
+    def _thread_done(self, done: ThreadDone) -> None:
+        self.put(done)
+        self._showing.thread_done(done.channel, done.parent, opened=done.opened)
+        if str(done.channel) in self.lanes.shown:
+            self.posting.typing(done.channel if done.opened else done.parent, on=True)
 
-    def posted(self, fact: facts.Posted | facts.Dropped) -> None:
-        """What became of a post."""
-        self.put(PostDone(fact))
+    def posted(self, fact: Told) -> None:
+        """What became of a post or of a card."""
+        match fact:
+            case facts.Posted() | facts.Dropped():
+                self.put(PostDone(fact))
+            case _:
+                self.put(CardDone(fact))
 
     # -- time ------------------------------------------------------------------------------------------------------
 

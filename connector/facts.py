@@ -63,7 +63,7 @@ class Written(Fact, frozen=True, tag="written"):
 
 
 class Unwritten(Fact, frozen=True, tag="unwritten"):
-    """The write just recorded did not happen: the engine took it back before a byte went out."""
+    """The write just recorded did not happen: not a byte of it went out, so it counts for nothing (BEHAVIOUR §6)."""
 
     round: str
 
@@ -82,7 +82,10 @@ class Heard(Fact, frozen=True, tag="heard"):
 
 
 class Requeued(Fact, frozen=True, tag="requeued"):
-    """The round waits again. `charged`: its write counts; `note` tells the child why it is asked again."""
+    """The round waits again. `charged`: its write counts; `note` tells the child why it is asked again.
+
+    Where the write was a re-ask that is not charged, that re-ask is still due.
+    """
 
     round: str
     reason: str
@@ -115,7 +118,7 @@ class Hurried(Fact, frozen=True, tag="hurried"):
 
 
 class Gated(Fact, frozen=True, tag="gated"):
-    """Nothing is sent to this provider and model before `until` (BEHAVIOUR §2.4)."""
+    """Nothing is sent to this provider and model before `until` (BEHAVIOUR §2.4); 0: it answers again."""
 
     provider: str
     model: str
@@ -178,6 +181,20 @@ class Dropped(Fact, frozen=True, tag="dropped"):
     reason: str
 
 
+class CardShown(Fact, frozen=True, tag="card"):
+    """The round's card stands in Discord as `message`: a later start goes on with it, or shows its end."""
+
+    round: str
+    channel: int
+    message: int
+
+
+class CardOver(Fact, frozen=True, tag="card-over"):
+    """The round's card shows its end, or is gone from Discord: nobody edits it any more."""
+
+    round: str
+
+
 class Cut(Fact, frozen=True, tag="cut"):
     """Our own drain or shutdown ended the round's run: its write is not charged (BEHAVIOUR §3.2)."""
 
@@ -202,6 +219,15 @@ class SessionSet(Fact, frozen=True, tag="session"):
 
     lane: str
     path: str
+
+
+class SessionKnown(Fact, frozen=True, tag="session-known"):
+    """A session of the lane that has something in it, since `at`, and its name; `at` 0: it cannot be had any more."""
+
+    lane: str
+    path: str
+    at: int
+    name: str = ""
 
 
 class ModelSet(Fact, frozen=True, tag="model"):
@@ -262,6 +288,7 @@ class LaneKnown(Fact, frozen=True, tag="lane"):
     channel: int
     people: tuple[int, ...] = ()
     bots_in_row: int = 0
+    thread_of: int = 0
 
 
 class Up(Fact, frozen=True, tag="up"):
@@ -317,10 +344,13 @@ AnyFact = (
     | Owed
     | Posted
     | Dropped
+    | CardShown
+    | CardOver
     | Cut
     | Moved
     | Edited
     | SessionSet
+    | SessionKnown
     | ModelSet
     | ThinkingSet
     | ThreadOpened
@@ -337,3 +367,14 @@ AnyFact = (
 
 FULL = (Claimed, Written, StopMarked, Answered, Owed, Ended, Backoff, Requeued, Fell, Seen, Cut, Edited, ChildStarted)
 """Facts that must be on the disk before their effect; the others may be lost by a power cut, never by a kill."""
+
+
+def round_of(fact: AnyFact) -> str:
+    """The round that a fact is about, "" where it is about none; a post's is the first part of its key."""
+    match fact:
+        case Posted(key=key) | Dropped(key=key):
+            return key.rsplit("/", 2)[0]
+        case Redirected(channel=channel):  # the message that was to open the thread has its id
+            return str(channel)
+        case _:
+            return str(getattr(fact, "round", ""))

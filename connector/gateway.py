@@ -98,6 +98,7 @@ class Gateway(Calls):
             hooks=hooks or Hooks(),
         )
         self._hearing.on_ready = self._ready
+        self._latest: dict[int, int] = {}
 
     @property
     def us(self) -> int:
@@ -200,6 +201,17 @@ class Gateway(Calls):
         """All guild channels and active threads we can see."""
         return list(self._lookups.all())
 
+    async def latest(self) -> dict[int, int]:
+        """The newest message id of each channel and active thread, as READY's guilds told it; told once."""
+        latest, self._latest = self._latest, {}
+        return latest
+
+    def _newest(self) -> dict[int, int]:
+        guilds = self._client.guilds if self._client is not None else ()
+        rooms = [room for guild in guilds for room in (*guild.channels, *guild.threads)]
+        found = {room.id: getattr(room, "last_message_id", None) for room in rooms}
+        return {channel: newest for channel, newest in found.items() if newest is not None}
+
     def managed_role(self, guild: int | None) -> int | None:
         """The role that Discord made for us in a guild, as far as it is known."""
         return self._lookups.managed_role(guild)
@@ -222,6 +234,7 @@ class Gateway(Calls):
         self._closing.set()
 
     def _ready(self) -> None:
+        self._latest = self._newest()
         if not self._synced:
             self._synced = True
             self._spawn(self._register(), "register commands")

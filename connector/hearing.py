@@ -1,5 +1,6 @@
 """What a Discord event means for the lanes: access rules, the claim, the text the child will see; it keeps no state."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from connector import header, notices
@@ -40,8 +41,19 @@ class Hearing:
             case Ignore():
                 return Overlooked(message.place.channel, message.id), verdict
 
-    def claim(self, message: Message, now: int, *, thread: bool, origin: Origin = Origin.MESSAGE) -> Claimed:
-        """The claim of a message; with `thread` a top-level one in a guild channel gets a thread of its own."""
+    def claim(
+        self,
+        message: Message,
+        now: int,
+        *,
+        thread: bool,
+        origin: Origin = Origin.MESSAGE,
+        notes: Sequence[str] = (),
+    ) -> Claimed:
+        """The claim of a message; with `thread` a top-level one in a guild channel gets a thread of its own.
+
+        `notes` are lines of ours for the child (`header.compose`).
+        """
         place = message.place
         opens = thread and place.kind == "channel"
         channel = message.id if opens else place.channel
@@ -53,7 +65,7 @@ class Hearing:
             reply_to=message.id,
             author=message.author.id,
             author_name=header.clean(message.author.name),
-            text=header.compose(message),
+            text=header.compose(message, notes=notes),
             at=now,
             bot=message.author.bot or message.author.webhook,
             origin=origin,

@@ -12,11 +12,11 @@ from typing import Any, Literal, Protocol
 
 from connector import gateway_facts as read
 from connector import notices
-from connector.gateway_calls import Wire
+from connector.gateway_calls import Wire, rows
 from connector.gateway_facts import Json
 from connector.logs import Log
 from connector.messages import Author, Place
-from connector.ports import Commanded, PostLater, PostNever, Pressed
+from connector.ports import Commanded, PostLater, PostNever, Pressed, Rows
 from connector.render import AsFile, render
 
 CALLBACK = "/interactions/{interaction_id}/{interaction_token}/callback"
@@ -63,6 +63,11 @@ COMMANDS = (
     ),
     CommandSpec("status", "What runs and waits here"),
     CommandSpec("queue", "The messages that wait here, to be cancelled or moved"),
+    CommandSpec(
+        "trace", "What became of a message", (OptionSpec("message", "The message's link or id", required=True),)
+    ),
+    CommandSpec("Ask pi", kind="message"),
+    CommandSpec("Trace", kind="message"),
 )
 """The first commands; whoever makes the gateway may give it more."""
 
@@ -97,11 +102,13 @@ class Hooks:
     """What the core decides on the spot; both must answer at once.
 
     `modal`: the form that a pressed `…:open` shows, None: it belongs to something that is over. `complete`: what an
-    option offers, as (name shown, value), at most 25; nothing for who may not see it.
+    option offers, as (name shown, value), at most 25; nothing for who may not see it. `openly`: whether all may see
+    that he uses a command that is for all; what is refused is not.
     """
 
     modal: Callable[[Pressed], Modal | None] = lambda _pressed: None
     complete: Callable[[Completing], Sequence[tuple[str, str]]] = lambda _completing: ()
+    openly: Callable[[Commanded], bool] = lambda _commanded: True
 
 
 class Whereabouts(Protocol):
@@ -151,16 +158,27 @@ class Interactions:
         if spec is None:
             self._spawn(reply.say_at_once(notices.outdated()), "acknowledge")
             return
-        self._spawn(reply.defer(private=spec.private), "acknowledge")
+        deferred = spec.private
+        if deferred:
+            self._spawn(reply.defer(private=True), "acknowledge")
         options = {one["name"]: str(one["value"]) for one in inner.get("options") or () if "value" in one}
 
         def then(place: Place, author: Author) -> None:
+            nonlocal deferred
             target = (inner.get("resolved") or {}).get("messages", {}).get(str(inner.get("target_id")))
             message = read.message(target, place, us=self._us()) if target is not None else None
             writes = read.can_write(data.get("member"), place)
-            self._hear(Commanded(spec.name, options, author, place, reply.answer, message, can_write=writes))
+            number = int(data["id"])
+            heard = Commanded(spec.name, options, author, place, reply.answer, message, writes, number)
+            if not deferred:
+                deferred = True
+                self._spawn(reply.defer(private=not self._hooks.openly(heard)), "acknowledge")
+            self._hear(heard)
 
         self._behind(data, then)
+        if not deferred:  # the acknowledgement waits for no question about him
+            deferred = True
+            self._spawn(reply.defer(private=True), "acknowledge")
 
     def _pressed(self, data: Json, reply: "_Reply") -> None:
         inner = data["data"]
@@ -247,15 +265,17 @@ class _Reply:
             _SHOW_MODAL, {"custom_id": modal.custom_id, "title": modal.title[:45], "components": rows}
         )
 
-    async def answer(self, text: str, *, private: bool = True) -> None:
+    async def answer(self, text: str, *, private: bool = True, buttons: Rows = (), in_place: bool = False) -> None:
         """`ports.Answer`: in as many messages as it takes, the first in the place of what was deferred."""
         await self._acknowledged.wait()
         shown = render(text)
         parts = (shown.beginning,) if isinstance(shown, AsFile) else shown.parts
-        for content in parts:
+        for number, content in enumerate(parts, 1):
             payload: dict[str, Any] = {"content": content, "allowed_mentions": _SILENT}
-            if self._thinking:
-                self._thinking = False
+            if in_place or (buttons and number == len(parts)):
+                payload["components"] = [row for one in buttons for row in rows(one)] if number == len(parts) else []
+            if self._thinking or in_place:
+                self._thinking = in_place = False
                 await self._try("PATCH", ORIGINAL, payload)
             else:
                 await self._try("POST", FOLLOW_UP, payload | ({"flags": _EPHEMERAL} if private else {}))

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from connector import facts, notices
-from connector.lane_events import Effect, Log, Post, Quit, React, Retire, Tell, Typing
+from connector.lane_events import Effect, Errand, Log, Post, Quit, React, Retire, Tell, Typing
 from connector.world import AT_CHILD, Phase, Round, World
+from engine import commands
 from engine import events as engine
 
 SECOND = 1_000_000_000
@@ -48,12 +49,26 @@ class Stand(Enum):
     LEAVING = auto()
 
 
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """A `/command` that was handled: texts of a run that it starts answer it; `answers` were given so far."""
+
+    turn: str
+    round: str
+    channel: int
+    answers: int = 0
+
+
 @dataclass(slots=True)
 class Kid:
     """One child of the pool.
 
     `streak`: turns given in a row while an older lane waits; `tools`: open ones by call; `receipts`: key, channel and
-    last wording of Stop's receipts that say its run is still ending.
+    last wording of Stop's receipts that say its run is still ending. `turn`: the one it was given and has not
+    released, since `since`; `sent`: the last that was written to it; `interrupted`: the one that a person's line has
+    ended. `died`: it ended in a turn. `session`: the file it is in, None while that is not known; `fresh`: nothing was
+    said in it; `outdated`: the lane wants another one since. `chosen`, `level`: the model and thinking level it was
+    given; `asked`, `asking`: the session command that it has not answered. `tail`: the `/command` it handled last.
     """
 
     lane: str
@@ -65,12 +80,24 @@ class Kid:
     tools: dict[str, str] = field(default_factory=dict)
     model: Model | None = None
     fell: bool = False
-    session: str = ""
+    died: bool = False
+    outdated: bool = False
+    session: str | None = None
+    fresh: bool = True
+    chosen: Model | None = None
+    level: str = ""
+    asked: str = ""
+    asking: commands.Ask | None = None
+    tail: Tail | None = None
     receipts: list[tuple[str, int, str]] = field(default_factory=list)
+    turn: str = ""
+    sent: str = ""
+    since: int = 0
+    interrupted: str = ""
 
     @property
     def idle(self) -> bool:
-        """Whether a prompt may be given now."""
+        """Whether its engine takes a prompt now, as far as that was told; `Base.free` is the whole question."""
         return self.stand is Stand.READY and not self.busy
 
 
@@ -85,11 +112,12 @@ class Base:
     wants: list[tuple[int, str]] = field(default_factory=list)
     timers: list[tuple[int, str]] = field(default_factory=list)
     probes: dict[Model, str] = field(default_factory=dict)
-    unproven: set[Model] = field(default_factory=set)
     delays: dict[str, int] = field(default_factory=dict)
     shown: dict[str, int] = field(default_factory=dict)
+    behind: dict[str, tuple[str, int]] = field(default_factory=dict)
     idle_exits: list[int] = field(default_factory=list)
     in_row: int = 0
+    newest: int = 0
     draining: str = ""
     stopping: bool = False
     due: int = 0
@@ -99,6 +127,7 @@ class Base:
     kept: list[facts.AnyFact] = field(default_factory=list)
     out: list[Effect] = field(default_factory=list)
     touched: dict[str, None] = field(default_factory=dict)
+    errands: dict[str, list[Errand]] = field(default_factory=dict)
 
     def record(self, fact: facts.AnyFact) -> None:
         """A fact, folded in at once; the shell puts it on the disk before any effect of this step."""
@@ -115,8 +144,11 @@ class Base:
 
     def react(self, round_: Round, sign: str) -> None:
         """A sign on the round's own message."""
-        if round_.message:
-            self.out.append(React(round_.parent or round_.channel, round_.message, sign))  # type: ignore[arg-type]  # one of React's signs
+        if round_.reply_to:
+            channel = round_.parent or round_.channel
+            if channel == round_.message:  # a thread's first message stands in the channel above it
+                channel = self.world.lane(round_.lane).thread_of or channel
+            self.out.append(React(channel, round_.message, sign))  # type: ignore[arg-type]  # one of React's signs
 
     def owe(self, round_: Round, kind: str, number: int, text: str, *, retry: bool = False) -> None:
         """Record a post and hand it to the outbox."""
@@ -137,9 +169,12 @@ class Base:
         self.out.append(Tell(kid.lane, kid.child, given))
 
     def finish(self, round_: Round, code: str, notice: str, *, detail: str = "", retry: bool = False) -> None:
-        """The one end of a round that has no answer: its terminal state and its one-line notice, in one transaction."""
-        self.record(facts.Ended(round_.id, code, detail=detail))
+        """The one end of a round that has no answer: its one-line notice and its terminal state, in one transaction.
+
+        The notice comes first, so that the round is kept until it is posted, over a restart too.
+        """
         self.owe(round_, "notice", 1, notice, retry=retry)
+        self.record(facts.Ended(round_.id, code, detail=detail))
         self.react(round_, "stopped" if code == "stopped" else "failed")
         self.ended_log(round_, code)
 
@@ -165,6 +200,16 @@ class Base:
         held = (self.world.rounds[name] for name in self.world.lane(lane).held)
         return [round_ for round_ in held if round_.phase in AT_CHILD]
 
+    def runs_on(self, round_: Round) -> bool:
+        """Whether the run that answered a round has not settled: it may go on, and Stop can still end it (§1.16)."""
+        kid = self.kids.get(round_.lane)
+        name = kid.turn.rpartition("@")[0] if kid is not None and kid.child == round_.child else ""
+        return bool(name) and name in {round_.id, round_.into}
+
+    def free(self, kid: Kid) -> bool:
+        """Whether a child has nothing to do: what its engine told last may be older than what it was given since."""
+        return kid.idle and not kid.asked and not kid.turn and not self.at_child(kid.lane)
+
     def cut(self, kid: Kid, rounds: Iterable[Round]) -> None:
         """Our own drain or shutdown ends what runs there; the next start decides about it, uncharged."""
         for round_ in rounds:
@@ -172,12 +217,20 @@ class Base:
             if round_.phase in {Phase.WRITTEN, Phase.RUNNING}:
                 self.tell(kid, engine.Fail(round_.turn, engine.Code.RESTART))
 
-    def fall(self, reason: str) -> None:
-        """A reason to exit with 1: recorded now, then the other running turns get `drain` (BEHAVIOUR §6)."""
-        since = min((round_.at for kid in self.kids.values() for round_ in self.at_child(kid.lane)), default=self.now)
+    def fall(self, reason: str, died: Kid | None = None) -> None:
+        """A reason to exit with 1: recorded now, then the other running turns get `drain` (BEHAVIOUR §6).
+
+        Going down on request is exit 0 whatever happens meanwhile. `busy` is how long turns ran up to here.
+        """
+        if self.stopping:
+            return
+        ran = [kid.since for kid in self.kids.values() if kid.turn]
+        if died is not None and died.since:
+            ran.append(died.since)
+        since = min(ran, default=self.now)
         self.record(facts.Fell(self.now, reason, busy=max(0, self.now - since)))
         self.in_row += 1
-        if not self.draining and not self.stopping:
+        if not self.draining:
             self.draining = reason
             self.due = self.now + self.rules.drain
             self.wake(self.due, "")

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from connector import facts
+from engine import commands, pi
 from engine import events as engine
 from engine.state import Advice
 
@@ -79,6 +80,44 @@ class Forget:
 
 
 @dataclass(frozen=True, slots=True)
+class Resume:
+    """The lane's next turn goes on in this one of its sessions."""
+
+    lane: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChooseModel:
+    """The model that answers in the lane from now on."""
+
+    lane: str
+    provider: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChooseThinking:
+    """The thinking level in the lane from now on."""
+
+    lane: str
+    level: str
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """A person asks something of the lane's child itself (a list, a compaction, a name): when it is free, since `at`.
+
+    `name` is unique in this process; `ErrandDone` carries it back.
+    """
+
+    lane: str
+    name: str
+    ask: commands.Ask
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadDone:
     """The thread `channel` stands open under `parent`, or cannot be had (`opened` False)."""
 
@@ -89,9 +128,10 @@ class ThreadDone:
 
 @dataclass(frozen=True, slots=True)
 class SessionGone:
-    """The lane's session file is missing or damaged."""
+    """The file of the lane's session, or of this one of its sessions, is missing or damaged."""
 
     lane: str
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +173,13 @@ class PostDone:
 
 
 @dataclass(frozen=True, slots=True)
+class CardDone:
+    """What became of a card; it decides nothing, but a later start must know."""
+
+    fact: facts.CardShown | facts.CardOver
+
+
+@dataclass(frozen=True, slots=True)
 class Recover:
     """Once, after a start: decide about everything that was at a child (BEHAVIOUR §6).
 
@@ -169,12 +216,17 @@ Input = (
     | MoveFirst
     | Rewrite
     | Forget
+    | Resume
+    | ChooseModel
+    | ChooseThinking
+    | Errand
     | ThreadDone
     | SessionGone
     | ChildUp
     | ChildSays
     | ChildDown
     | PostDone
+    | CardDone
     | Recover
     | Fault
     | Shutdown
@@ -264,6 +316,25 @@ class Typing:
 
 
 @dataclass(frozen=True, slots=True)
+class Behind:
+    """This round waits behind a closed gate, until `until` (ns) or, with 0, until another lane has proved it open.
+
+    Told once per lane and instant.
+    """
+
+    round: str
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class ErrandDone:
+    """What the child answered to an errand; None: it never will."""
+
+    name: str
+    response: pi.Response | None
+
+
+@dataclass(frozen=True, slots=True)
 class Log:
     """One event of CONTRACT's list, with what is bound to it."""
 
@@ -279,4 +350,6 @@ class Quit:
     reason: str
 
 
-Effect = Spawn | Retire | Tell | OpenThread | Post | Amend | Withdraw | React | Typing | Log | Quit
+Effect = (
+    Spawn | Retire | Tell | OpenThread | Post | Amend | Withdraw | React | Typing | Behind | ErrandDone | Log | Quit
+)

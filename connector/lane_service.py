@@ -7,8 +7,9 @@ waiting lane takes the slot. A waiting lane takes the slot of the least recently
 import heapq
 
 from connector import facts, notices
-from connector.lane_base import SECOND, Base, Kid, Model, Stand
-from connector.lane_events import Spawn
+from connector.lane_base import SECOND, Kid, Model, Stand
+from connector.lane_events import Behind, Spawn
+from connector.lane_session import Sessions
 from connector.world import Phase, Round
 from engine import events as engine
 
@@ -17,7 +18,7 @@ SPREAD = SECOND // 4
 """Lanes behind a gate that has opened follow one another at this distance."""
 
 
-class Service(Base):
+class Service(Sessions):
     """Serving lanes."""
 
     __slots__ = ()
@@ -27,13 +28,21 @@ class Service(Base):
         if self.draining or self.stopping:
             return
         round_ = self.next_round(lane)
-        if round_ is None:
-            return
+        while round_ is not None and self.spent(round_):
+            self.bury(round_)
+            round_ = self.next_round(lane)
         kid = self.kids.get(lane)
         if kid is None:
-            heapq.heappush(self.wants, (round_.at, lane))
-        elif kid.idle and self.may_take(kid, round_) and not self.gated(kid, lane):
+            if (since := self.wants_since(lane)) is not None:
+                heapq.heappush(self.wants, (since, lane))
+        elif not self.free(kid) or self.dress(kid) or self.run_errand(kid) or round_ is None:
+            return
+        elif self.may_take(kid, round_) and not self.gated(kid, round_):
             self.write(kid, round_)
+
+    def spent(self, round_: Round) -> bool:
+        """Whether it may not be written as an attempt any more (BEHAVIOUR §3.2)."""
+        return round_.phase is not Phase.BACKOFF and round_.attempts >= self.rules.max_attempts
 
     def next_round(self, lane: str) -> Round | None:
         """What is to be asked now: a round whose wait is over, else the first waiting one of a free lane."""
@@ -48,12 +57,16 @@ class Service(Base):
         waiting = self.world.lane(lane).waiting
         return self.world.rounds[waiting[0]] if waiting and not self.at_child(lane) else None
 
+    def wants_since(self, lane: str) -> int | None:
+        """Since when the lane has something for a child to do, None where it has nothing."""
+        round_, errand = self.next_round(lane), self.errand_since(lane)
+        return min((at for at in (round_.at if round_ else None, errand) if at is not None), default=None)
+
     def may_take(self, kid: Kid, round_: Round) -> bool:
         """Whether a warm child's lane goes on although an older lane may wait for its slot."""
         if kid.streak < STREAK or not self.older_wants(round_.at):
             return True
         self.retire(kid)
-        heapq.heappush(self.wants, (round_.at, kid.lane))
         return False
 
     def older_wants(self, at: int) -> bool:
@@ -62,40 +75,59 @@ class Service(Base):
         return bool(self.wants) and self.wants[0][0] < at
 
     def trim_wants(self) -> None:
-        """Forget wants that are served or changed."""
+        """Forget wants that are served or changed; a lane whose child is still leaving wants again when it is gone."""
         while self.wants:
             at, lane = self.wants[0]
-            kid, round_ = self.kids.get(lane), self.next_round(lane)
-            leaving = kid is not None and kid.stand is Stand.LEAVING
-            if round_ is not None and round_.at == at and (kid is None or leaving):
+            since = self.wants_since(lane)
+            if since is None or lane in self.kids:
+                heapq.heappop(self.wants)
+            elif since == at:
                 return
-            heapq.heappop(self.wants)
+            else:  # another one is the first of its lane now
+                heapq.heapreplace(self.wants, (since, lane))
 
-    def gated(self, kid: Kid, lane: str) -> bool:
-        """Whether the wall is known to stand: nobody runs into it, one lane probes it, the rest follow (§2.4)."""
+    def gated(self, kid: Kid, round_: Round) -> bool:
+        """Whether the wall is known to stand: nobody runs into it, one lane probes it, the rest follow (§2.4).
+
+        A person's "Retry now" does not wait; where nobody probes, it is the probe.
+        """
+        lane = kid.lane
         delay = self.delays.get(lane, 0)
         if delay > self.now:
             self.wake(delay, lane)
             return True
-        model = kid.model
-        if model is None or model not in self.unproven:
+        self.delays.pop(lane, None)
+        until = None if kid.model is None else self.world.gates.get(kid.model)
+        if kid.model is None or until is None:
             return False
-        until = self.world.gates.get(model, 0)
-        if until > self.now:
+        if until > self.now and not round_.hurried:
             self.wake(until, lane)
+            self.wait_behind(round_, until)
             return True
-        probe = self.probes.get(model)
+        probe = self.probes.get(kid.model)
         if probe is not None and probe != lane and self.at_child(probe):
-            return True
-        self.probes[model] = lane
+            if not round_.hurried:
+                self.wait_behind(round_, 0)
+            return not round_.hurried
+        self.probes[kid.model] = lane
         return False
 
+    def wait_behind(self, round_: Round, until: int) -> None:
+        """Let the lane's card say so, once for each round and instant."""
+        if self.behind.get(round_.lane) != (round_.id, until):
+            self.behind[round_.lane] = round_.id, until
+            self.out.append(Behind(round_.id, until))
+
     def proven(self, model: Model) -> None:
-        """The provider answers again: those behind the gate follow, spread out."""
-        self.unproven.discard(model)
+        """The provider answers again: the gate is gone, those behind it follow, spread out."""
+        if model not in self.world.gates:
+            return
+        self.record(facts.Gated(*model, 0))
         self.probes.pop(model, None)
         behind = [
-            kid.lane for kid in self.kids.values() if kid.model == model and kid.idle and self.next_round(kid.lane)
+            kid.lane
+            for kid in self.kids.values()
+            if kid.model == model and self.free(kid) and self.next_round(kid.lane)
         ]
         for index, lane in enumerate(sorted(behind, key=self.waits_since)):
             self.delays[lane] = self.now + (index + 1) * SPREAD
@@ -107,7 +139,7 @@ class Service(Base):
         return round_.at if round_ is not None else self.now
 
     def unprobe(self, lane: str) -> None:
-        """The probing lane's turn is over without proof: the next one behind the gate probes."""
+        """The probing lane's turn is over: if it proved nothing, the next one behind the gate probes."""
         for model, probe in list(self.probes.items()):
             if probe == lane:
                 del self.probes[model]
@@ -116,18 +148,16 @@ class Service(Base):
                         self.touched[kid.lane] = None
 
     def write(self, kid: Kid, round_: Round) -> None:
-        """The one place where a prompt is written: counted first, bounded always (BEHAVIOUR §3.2)."""
+        """The one place where a prompt is written: counted first; `serve` has held its bound (BEHAVIOUR §3.2)."""
         reask = round_.phase is Phase.BACKOFF
-        if not reask and round_.attempts >= self.rules.max_attempts:
-            self.bury(round_)
-            self.touched[kid.lane] = None
-            return
         note = notices.repeat_note() if reask else round_.note
         self.record(facts.Written(round_.id, kid.child, reask=reask))
         round_ = self.world.rounds[round_.id]
-        kid.busy = True
+        kid.busy, kid.turn, kid.since = True, round_.turn, self.now
+        self.behind.pop(kid.lane, None)
+        work = engine.Slash(round_.text) if round_.slash else engine.Text(noted(round_.text, note))
         kid.streak = kid.streak + 1 if self.older_wants(round_.at) else 0
-        self.tell(kid, engine.Submit(round_.turn, engine.Text(noted(round_.text, note))))
+        self.tell(kid, engine.Submit(round_.turn, work))
         self.log(
             "turn.sent",
             lane=kid.lane,
@@ -148,7 +178,7 @@ class Service(Base):
             self.out.append(Spawn(lane, self.generation))
             self.trim_wants()
         if self.wants and not any(kid.stand is Stand.LEAVING for kid in self.kids.values()):
-            idle = [kid for kid in self.kids.values() if kid.idle and self.next_round(kid.lane) is None]
+            idle = [kid for kid in self.kids.values() if self.free(kid) and self.wants_since(kid.lane) is None]
             if idle:
                 self.retire(min(idle, key=lambda kid: kid.idle_since))
 
@@ -160,7 +190,7 @@ class Service(Base):
     def expire(self, lane: str) -> None:
         """Stop a child that has been idle for `idle_timeout`; its session is kept."""
         kid = self.kids.get(lane)
-        if kid is None or not kid.idle or self.next_round(lane) is not None:
+        if kid is None or not self.free(kid) or self.wants_since(lane) is not None:
             return
         if self.now >= kid.idle_since + self.rules.idle_timeout:
             self.retire(kid)

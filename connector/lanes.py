@@ -16,10 +16,14 @@ from connector.lane_base import Kid, Stand
 from connector.lane_events import (
     Arrived,
     Cancel,
+    CardDone,
     ChildDown,
     ChildSays,
     ChildUp,
+    ChooseModel,
+    ChooseThinking,
     Effect,
+    Errand,
     Fault,
     Forget,
     Hurry,
@@ -30,6 +34,7 @@ from connector.lane_events import (
     Post,
     PostDone,
     Recover,
+    Resume,
     Rewrite,
     SessionGone,
     Shutdown,
@@ -96,12 +101,12 @@ class Lanes(Stops):
             case Rewrite(name, text):
                 if (round_ := self.waiting(name)) is not None:
                     self.record(facts.Edited(round_.id, text))
-            case Forget(lane):
-                self.forget(lane)
+            case Forget() | Resume() | ChooseModel() | ChooseThinking() | Errand():
+                self.wished(given)
             case ThreadDone(channel, parent, opened):
                 self.thread_done(channel, parent, opened=opened)
-            case SessionGone(lane):
-                self.session_lost(lane)
+            case SessionGone(lane, path):
+                self.session_lost(lane, path)
             case ChildUp(lane, child, pid, started):
                 self.up(lane, child, pid, started)
             case ChildSays(lane):
@@ -112,6 +117,8 @@ class Lanes(Stops):
                 self.touched[lane] = None
             case PostDone(fact):
                 self.post_done(fact)
+            case CardDone(fact):
+                self.record(fact)
             case Recover():
                 self.recover(given)
             case Fault(reason):
@@ -127,15 +134,9 @@ class Lanes(Stops):
 
     def arrived(self, claim: facts.Claimed, advice: Advice, refusal: str) -> None:
         """Claim before any sign of acceptance; beyond a bound refuse visibly."""
-        lane = self.world.lane(claim.lane)
         if claim.round in self.world.rounds or self.too_many_bots(claim):
             return
-        if refusal:
-            pass
-        elif len(lane.waiting) >= self.rules.capacity:
-            refusal = notices.lane_full(self.rules.capacity)
-        elif self.world.waiting_by.get(claim.author, 0) >= self.rules.per_person:
-            refusal = notices.person_full(self.rules.per_person)
+        refusal = refusal or self.full(claim.lane, claim.author)
         claim = self.placed(claim, refused=bool(refusal))
         self.record(claim)
         if claim.origin is facts.Origin.MESSAGE:  # in the same transaction
@@ -154,6 +155,14 @@ class Lanes(Stops):
         if kid is not None and not claim.bot and claim.origin is facts.Origin.MESSAGE:
             self.add_to_run(kid, round_, advice)
 
+    def full(self, lane: str, author: int) -> str:
+        """Why one more message of this author cannot wait here, "" if it can."""
+        if len(self.world.lane(lane).waiting) >= self.rules.capacity:
+            return notices.lane_full(self.rules.capacity)
+        if self.world.waiting_by.get(author, 0) >= self.rules.per_person:
+            return notices.person_full(self.rules.per_person)
+        return ""
+
     def placed(self, claim: facts.Claimed, *, refused: bool) -> facts.Claimed:
         """The claim with the channel that its posts can go to, and an instant behind all earlier ones.
 
@@ -164,17 +173,9 @@ class Lanes(Stops):
         channel, parent = claim.channel, claim.parent
         if refused and parent:
             channel, parent = parent, 0
-        elif not parent and str(channel) == claim.lane:
-            channel = self.world.lane(claim.lane).channel or channel
+        elif (above := self.world.redirects.get(channel)) is not None:
+            channel, parent = above, 0
         return msgspec.structs.replace(claim, channel=channel, parent=parent, at=self.newest)
-
-    def forget(self, lane: str) -> None:
-        """`/new`: a child that is in the old session serves no further turn."""
-        self.record(facts.SessionSet(lane, ""))
-        kid = self.kids.get(lane)
-        if kid is not None and kid.stand not in {Stand.SPAWNING, Stand.STARTING}:
-            kid.outdated = True
-            self.touched[lane] = None
 
     def open_thread(self, round_: Round) -> None:
         """The thread's name is the first words of what was asked."""

@@ -6,10 +6,11 @@ WAL, STRICT tables, `BEGIN IMMEDIATE`; FULL where a record must precede its effe
 
 import asyncio
 import contextlib
+import json
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -33,19 +34,30 @@ _LATEST: dict[type, Callable[[AnyFact], str]] = {
     facts.Seen: lambda fact: str(fact.channel),  # type: ignore[union-attr]  # keyed by its own type
     facts.Gated: lambda fact: f"{fact.provider} {fact.model}",  # type: ignore[union-attr]
     facts.SessionSet: lambda fact: fact.lane,  # type: ignore[union-attr]
+    facts.SessionKnown: lambda fact: f"{fact.lane} {fact.path}",  # type: ignore[union-attr]
     facts.ModelSet: lambda fact: fact.lane,  # type: ignore[union-attr]
     facts.ThinkingSet: lambda fact: fact.lane,  # type: ignore[union-attr]
     facts.ThreadOpened: lambda fact: str(fact.channel),  # type: ignore[union-attr]
+    facts.Redirected: lambda fact: str(fact.channel),  # type: ignore[union-attr]
     facts.ChildStarted: lambda fact: str(fact.child),  # type: ignore[union-attr]
+    facts.CardShown: lambda fact: fact.round,  # type: ignore[union-attr]
 }
+_ELSEWHERE = (*_LATEST, facts.CardOver)
+"""What a start learns from `latest`, not from the rounds that are open."""
+
+CHECKED = 32 << 20
+"""Bytes; a larger ledger is not read through at a start: damage shows when it is touched."""
+
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a start needs: `world` in an order that may be folded, `chain` oldest first."""
+    """What a start needs: `world` in an order that may be folded, `chain` oldest first, `kept` as `keep` left it."""
 
     world: tuple[AnyFact, ...]
     chain: tuple[AnyFact, ...]
+    kept: Mapping[str, str]
 
 
 class LedgerBroken(Exception):  # noqa: N818 - a state of the disk, which may pass
@@ -71,7 +83,8 @@ class Ledger:
     async def commit(self, new: Sequence[AnyFact], *, at: int, closed: Iterable[str] = ()) -> None:
         """One transaction for these facts; on the disk before it returns where one of them must be.
 
-        `closed`: rounds a recovery need not look at any more. Raises LedgerBroken, having kept nothing.
+        `closed`: rounds a recovery need not look at any more. Raises LedgerBroken, having kept nothing, and Refusal
+        for a file that is damaged.
         """
         done = tuple(closed)
         await self._do(lambda: self._write(new, at, done))
@@ -80,8 +93,8 @@ class Ledger:
         """Those of these message ids that a round exists of (BEHAVIOUR §7.25)."""
 
         def read() -> frozenset[int]:
-            marks = ",".join("?" * len(messages))
-            rows = self._db.execute(f"SELECT message FROM rounds WHERE message IN ({marks})", tuple(messages))  # noqa: S608 - only question marks are put in
+            query = "SELECT message FROM rounds WHERE message IN (SELECT value FROM json_each(?))"
+            rows = self._db.execute(query, (json.dumps(list(messages)),))
             return frozenset(row[0] for row in rows)
 
         return await self._do(read)
@@ -94,17 +107,31 @@ class Ledger:
 
     async def dead(self) -> int:
         """How many dead letters there are."""
-        marks = '%"fact":"ended"%"code":"dead"%'
-        query = "SELECT count(*) FROM facts WHERE round IS NOT NULL AND body LIKE ?"
-        return await self._do(lambda: int(self._db.execute(query, (marks,)).fetchone()[0]))
+        return await self._do(lambda: int(self._db.execute("SELECT count(*) FROM dead").fetchone()[0]))
 
     async def story(self, round_: str) -> list[AnyFact]:
         """All facts of one round, oldest first."""
         return await self._do(lambda: [fact for _, fact in story(self._db, round_)])
 
+    async def look(self, read: Callable[[sqlite3.Connection], T]) -> T:
+        """What `read` finds, on the owner's connection."""
+        return await self._do(lambda: read(self._db))
+
+    def keep(self, name: str, value: str) -> None:
+        """Remember one value of no fact's, beside; where the disk refuses, it is forgotten with the process."""
+
+        def put() -> None:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute("INSERT OR REPLACE INTO kept (name, value) VALUES (?, ?)", (name, value))
+
+        self._work.put(put)
+
     async def load(self) -> Known:
-        """Everything a start needs."""
-        return await self._do(lambda: load(self._db))
+        """Everything a start needs. Raises Refusal for facts that this program cannot read."""
+        try:
+            return await self._do(lambda: load(self._db))
+        except (LedgerBroken, msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise unusable(self.path, error) from error
 
     async def close(self) -> None:
         """Finish what was given and close the file."""
@@ -144,8 +171,11 @@ class Ledger:
             error: Exception | None = None
             try:
                 result = work()
+            except (sqlite3.IntegrityError, sqlite3.ProgrammingError) as fault:
+                error = fault  # ours, not the disk's
             except sqlite3.Error as broken:
-                error = LedgerBroken(f"{self.path}: {broken}")
+                damaged = getattr(broken, "sqlite_errorcode", 0) & 0xFF in _DAMAGED  # no retry mends that
+                error = unusable(self.path, broken) if damaged else LedgerBroken(f"{self.path}: {broken}")
             except Exception as fault:  # noqa: BLE001 - handed on to whoever awaits, who must not wait for ever
                 error = fault
             with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits
@@ -161,30 +191,50 @@ class Ledger:
 
 def connect(path: Path) -> sqlite3.Connection:
     """A connection for the owner: made, checked and migrated. Raises Refusal; nothing is overwritten."""
-    fresh = not path.exists()
+    doubtful = _doubtful(path)
     try:
         db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5)
+    except sqlite3.Error as error:
+        raise unusable(path, error) from error
+    try:
         path.chmod(0o600)
         version = db.execute("PRAGMA user_version").fetchone()[0]
-        inspect(db, path, version, fresh=fresh)
+        inspect(db, path, version, whole=doubtful)
         db.execute("PRAGMA journal_mode = WAL")
         migrate(db, path, version)
-    except sqlite3.DatabaseError as error:
-        raise Refusal(
-            f"the ledger {path} cannot be used: {error}",
-            "restore it from a copy (pi-connector backup), or move it away to start with an empty one",
-        ) from error
+    except (sqlite3.Error, OSError) as error:
+        db.close()
+        raise unusable(path, error) from error
+    except Refusal:
+        db.close()
+        raise
     return db
 
 
-def inspect(db: sqlite3.Connection, path: Path, version: int, *, fresh: bool) -> None:
-    """Raise for a ledger of a later program or one that is damaged."""
+def unusable(path: Path, error: Exception) -> Refusal:
+    """The refusal of a ledger that cannot be read or written."""
+    return Refusal(
+        f"the ledger {path} cannot be used: {error}",
+        "restore it from a copy (pi-connector backup), or move it away to start with an empty one",
+    )
+
+
+def _doubtful(path: Path) -> bool:
+    """Whether the file is to be read through: whoever had it did not close it, and that costs no noticeable time."""
+    log = path.with_name(f"{path.name}-wal")
+    return log.exists() and log.stat().st_size > 0 and path.exists() and path.stat().st_size <= CHECKED
+
+
+def inspect(db: sqlite3.Connection, path: Path, version: int, *, whole: bool) -> None:
+    """Raise for a ledger of a later program, or one that is seen to be damaged; `whole` reads all of it."""
     if version > VERSION:
         raise Refusal(
             f"the ledger {path} is of version {version}, newer than this program ({VERSION})",
             "install the version that wrote it, or point state.dir at another folder",
         )
-    check = "ok" if fresh else db.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if not version and db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        raise sqlite3.DatabaseError("it is another program's database")
+    check = db.execute("PRAGMA quick_check(1)").fetchone()[0] if whole else "ok"
     if check != "ok":
         raise sqlite3.DatabaseError(check)
 
@@ -194,7 +244,9 @@ def migrate(db: sqlite3.Connection, path: Path, version: int) -> None:
     if version == VERSION:
         return
     if version:
-        with contextlib.closing(sqlite3.connect(path.with_name(f"ledger.{version}.bak"))) as copy:
+        beside = path.with_name(f"ledger.{version}.bak")
+        with contextlib.closing(sqlite3.connect(beside)) as copy:
+            beside.chmod(0o600)
             db.backup(copy)
     for number in range(version, VERSION):
         db.executescript(f"BEGIN IMMEDIATE; {MIGRATIONS[number][1]}; PRAGMA user_version = {number + 1}; COMMIT;")
@@ -203,20 +255,8 @@ def migrate(db: sqlite3.Connection, path: Path, version: int) -> None:
 def write(db: sqlite3.Connection, fact: AnyFact, at: int) -> None:
     """One fact and what finds it again; a claim that stands already stays as it is."""
     body = _encoder.encode(fact).decode()
-    name = getattr(fact, "round", None) or None
-    if isinstance(fact, facts.Claimed):
-        db.execute(
-            "INSERT INTO rounds (round, message, lane, open) VALUES (?, ?, ?, 1)",
-            (fact.round, fact.message, fact.lane),
-        )
-        in_row = "lanes.bots_in_row + 1" if fact.bot else "0"
-        db.execute(
-            "INSERT INTO lanes (lane, channel, bots_in_row) VALUES (?, ?, ?) ON CONFLICT (lane) DO UPDATE"  # noqa: S608 - two constants
-            f" SET channel = excluded.channel, bots_in_row = {in_row}",
-            (fact.lane, fact.channel, 1 if fact.bot else 0),
-        )
-        if not fact.bot:
-            db.execute("INSERT OR IGNORE INTO speakers (lane, author) VALUES (?, ?)", (fact.lane, fact.author))
+    if isinstance(fact, facts.Claimed) and not claim(db, fact):
+        return
     if isinstance(fact, _CHAIN):
         db.execute("INSERT INTO chain (body) VALUES (?)", (body,))
         return
@@ -226,31 +266,77 @@ def write(db: sqlite3.Connection, fact: AnyFact, at: int) -> None:
             "INSERT INTO latest (topic, key, body) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body",
             (type(fact).__name__, key(fact), body),
         )
-    elif isinstance(fact, facts.ChildEnded):
-        db.execute("DELETE FROM latest WHERE topic = 'ChildStarted' AND key = ?", (str(fact.child),))
+    find_again(db, fact, body)
     if not isinstance(fact, facts.Seen):
-        if isinstance(fact, facts.Posted | facts.Dropped):
-            name = fact.key.rsplit("/", 2)[0]
+        name = facts.round_of(fact) or None
         db.execute("INSERT INTO facts (at, round, body) VALUES (?, ?, ?)", (at, name, body))
 
 
+def claim(db: sqlite3.Connection, fact: facts.Claimed) -> bool:
+    """A claim's round, lane and speaker; whether it is new."""
+    made = db.execute(
+        "INSERT OR IGNORE INTO rounds (round, message, lane, open) VALUES (?, ?, ?, 1)",
+        (fact.round, fact.message, fact.lane),
+    )
+    if not made.rowcount:
+        return False
+    speaks = fact.origin is not facts.Origin.RETRY
+    db.execute(
+        "INSERT INTO lanes (lane, channel, bots_in_row, thread_of) VALUES (?, ?, ?, ?) ON CONFLICT (lane) DO UPDATE"
+        " SET channel = excluded.channel,"
+        " bots_in_row = CASE WHEN ? THEN (lanes.bots_in_row + 1) * ? ELSE lanes.bots_in_row END,"
+        " thread_of = CASE WHEN excluded.thread_of THEN excluded.thread_of ELSE lanes.thread_of END",
+        (fact.lane, fact.channel, int(speaks and fact.bot), fact.parent, speaks, fact.bot),
+    )
+    if speaks and not fact.bot:
+        db.execute("INSERT OR IGNORE INTO speakers (lane, author) VALUES (?, ?)", (fact.lane, fact.author))
+    return True
+
+
+def find_again(db: sqlite3.Connection, fact: AnyFact, body: str) -> None:
+    """What a start must find without reading every fact: lanes, dead letters, posts that belong to no round."""
+    match fact:
+        case facts.ChildEnded(child):
+            db.execute("DELETE FROM latest WHERE topic = 'ChildStarted' AND key = ?", (str(child),))
+        case facts.CardOver(name):
+            db.execute("DELETE FROM latest WHERE topic = 'CardShown' AND key = ?", (name,))
+        case facts.Ended(name, "dead"):
+            db.execute("INSERT OR IGNORE INTO dead (round) VALUES (?)", (name,))
+        case facts.Owed(key, ""):
+            db.execute("INSERT OR IGNORE INTO latest (topic, key, body) VALUES ('Owed', ?, ?)", (key, body))
+        case facts.Dropped(key):
+            db.execute("DELETE FROM latest WHERE topic = 'Owed' AND key = ?", (key,))
+        case facts.Posted(key, part, parts) if part + 1 >= parts:
+            db.execute("DELETE FROM latest WHERE topic = 'Owed' AND key = ?", (key,))
+        case facts.ThreadOpened(channel, parent):
+            lane = (channel, parent, str(channel))
+            db.execute("UPDATE lanes SET channel = ?, thread_of = ? WHERE lane = ?", lane)
+        case facts.Redirected(channel, parent):
+            db.execute("UPDATE lanes SET channel = ?, thread_of = 0 WHERE lane = ?", (parent, str(channel)))
+        case _:
+            pass
+
+
 def load(db: sqlite3.Connection) -> Known:
-    """Lanes as a whole, the latest of each topic, then every fact of every open round, in order."""
-    world: list[AnyFact] = []
+    """The latest of each topic, every fact of every open round in order, then lanes as a whole.
+
+    These come last: a claim of an open round may be older than what has been said in its lane since.
+    """
+    world: list[AnyFact] = [_decoder.decode(row[0]) for row in db.execute("SELECT body FROM latest")]
     people: dict[str, list[int]] = {}
     for lane, author in db.execute("SELECT lane, author FROM speakers"):
         people.setdefault(lane, []).append(author)
-    for lane, channel, in_row in db.execute("SELECT lane, channel, bots_in_row FROM lanes"):
-        world.append(facts.LaneKnown(lane, channel, tuple(people.get(lane, ())), in_row))
-    world += [_decoder.decode(row[0]) for row in db.execute("SELECT body FROM latest")]
     rows = db.execute(
         "SELECT facts.body FROM rounds JOIN facts ON facts.round = rounds.round"
         " WHERE rounds.open = 1 ORDER BY facts.seq"
     )
     open_rounds = [_decoder.decode(row[0]) for row in rows]
-    world += [fact for fact in open_rounds if type(fact) not in _LATEST]
+    world += [fact for fact in open_rounds if type(fact) not in _ELSEWHERE]
+    for lane, channel, in_row, thread_of in db.execute("SELECT lane, channel, bots_in_row, thread_of FROM lanes"):
+        world.append(facts.LaneKnown(lane, channel, tuple(people.get(lane, ())), in_row, thread_of))
     chain = [_decoder.decode(row[0]) for row in db.execute("SELECT body FROM chain ORDER BY seq DESC LIMIT 1000")]
-    return Known(tuple(world), tuple(reversed(chain)))
+    kept = dict(db.execute("SELECT name, value FROM kept"))
+    return Known(tuple(world), tuple(reversed(chain)), kept)
 
 
 def story(db: sqlite3.Connection, round_: str) -> list[tuple[int, AnyFact]]:

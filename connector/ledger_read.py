@@ -18,6 +18,8 @@ from connector.ledger_schema import VERSION
 PATIENCE = 5.0
 """Seconds to wait for the owner's transaction to end."""
 
+_LARGEST = (1 << 63) - 1
+
 _decoder = msgspec.json.Decoder(AnyFact)
 
 
@@ -90,6 +92,8 @@ def _refuse_version(path: Path, version: int) -> None:
 
 def steps_of(db: sqlite3.Connection, message: int) -> list[Step]:
     """Everything recorded of one message, over all its rounds, oldest first."""
+    if message > _LARGEST:
+        return []  # SQLite has no such number, and no message of Discord does
     rows = db.execute(
         "SELECT facts.at, rounds.round, rounds.lane, facts.body FROM rounds JOIN facts ON facts.round = rounds.round"
         " WHERE rounds.message = ? ORDER BY facts.seq",
@@ -98,12 +102,13 @@ def steps_of(db: sqlite3.Connection, message: int) -> list[Step]:
     return [Step(at, round_, lane, _decoder.decode(body)) for at, round_, lane, body in rows]
 
 
-def dead_letters(db: sqlite3.Connection) -> list[DeadLetter]:
-    """Every dead letter there is, oldest first."""
-    rows = db.execute(
+def dead_letters(db: sqlite3.Connection, lane: str | None = None) -> list[DeadLetter]:
+    """Every dead letter there is (of this lane), oldest first; the cost is theirs, not that of all facts."""
+    rows = db.execute(  # CROSS JOIN: SQLite then reads them in this order
         "SELECT facts.at, rounds.message, rounds.lane, rounds.round"
-        " FROM facts JOIN rounds ON facts.round = rounds.round"
-        ' WHERE facts.body LIKE \'%"fact":"ended"%"code":"dead"%\' ORDER BY facts.seq'
+        " FROM dead CROSS JOIN rounds ON rounds.round = dead.round CROSS JOIN facts ON facts.round = dead.round"
+        ' WHERE facts.body LIKE \'{"fact":"ended"%\' AND (:lane IS NULL OR rounds.lane = :lane) ORDER BY facts.seq',
+        {"lane": lane},
     )
     return [DeadLetter(at, message, lane, round_) for at, message, lane, round_ in rows]
 

@@ -1,6 +1,6 @@
 """The ledger's tables and the named migrations that make them; it opens nothing."""
 
-VERSION = 1
+VERSION = 2
 
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     (
@@ -30,17 +30,30 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         CREATE TABLE lanes (
             lane TEXT PRIMARY KEY,
             channel INTEGER NOT NULL,
-            bots_in_row INTEGER NOT NULL
+            bots_in_row INTEGER NOT NULL,
+            thread_of INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
         CREATE TABLE speakers (
             lane TEXT NOT NULL,
             author INTEGER NOT NULL,
             PRIMARY KEY (lane, author)
         ) STRICT, WITHOUT ROWID;
+        CREATE TABLE dead (
+            round TEXT PRIMARY KEY
+        ) STRICT, WITHOUT ROWID;
         CREATE TABLE chain (
             seq INTEGER PRIMARY KEY,
             body TEXT NOT NULL
         ) STRICT;
+        """,
+    ),
+    (
+        "kept",
+        """
+        CREATE TABLE kept (
+            name TEXT PRIMARY KEY,
+            value TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
         """,
     ),
 )

@@ -21,6 +21,9 @@ Log = FilteringBoundLogger
 _TEXT_KEYS = ("text", "content")
 """Fields that hold what people wrote: they reach the log at debug alone (CONTRACT, What is logged)."""
 
+_DOUBLE = 1 << 53
+"""Beyond this not every whole number is a double."""
+
 
 class Logs:
     """Where log lines go, and the log that writes them.
@@ -38,6 +41,7 @@ class Logs:
             _texts_at_debug_only,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
+            _ids_as_text,
             self._redact,
             render_json if as_json else render_console,
         ]
@@ -125,6 +129,20 @@ def _texts_at_debug_only(_logger: WrappedLogger, _name: str, event: EventDict) -
         for key in _TEXT_KEYS:
             event.pop(key, None)
     return event
+
+
+def _ids_as_text(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
+    """Write a number that a double cannot hold as text, as `bound` does: readers of JSON would change its end."""
+    for key, value in event.items():
+        if isinstance(value, list | tuple):
+            event[key] = [_exact(item) for item in value]
+        else:
+            event[key] = _exact(value)
+    return event
+
+
+def _exact(value: object) -> object:
+    return str(value) if isinstance(value, int) and abs(value) > _DOUBLE else value
 
 
 class _Sink:

@@ -141,9 +141,38 @@ def asked_again(until: int, *, status: int | None = None, model: str | None = No
     )
 
 
+def behind_gate(until: int = 0) -> str:
+    """The wait of a message for a provider that is known to be at its limit, until `until`; 0: nobody knows yet."""
+    when = f"asked <t:{until}:R>" if until else "asked as soon as it answers again"
+    return f"The model's provider is at its limit; this message waits uncharged, {when}. Stop ends the wait."
+
+
+def waits_again() -> str:
+    """The card of a message whose turn was cut and that is asked again by itself."""
+    return "This message waits to be asked again. Stop ends the wait."
+
+
+def waits_for_restart() -> str:
+    """The card of a turn that our own shutdown has cut."""
+    return "The connector restarts; this message is looked after when it is back. Nothing needs to be done."
+
+
+def own_message() -> str:
+    """The refusal to ask one of the bot's own messages (BEHAVIOUR §3.1)."""
+    return "This is a message of the bot itself, so it is not asked. Choose another one, or write what you want."
+
+
+def untold() -> str:
+    """The answer to a trace of a message that is not known here, or that is not his to see."""
+    return "Nothing is known of this message here. Use the command where the message stands."
+
+
 def disk_trouble() -> str:
-    """The refusal of work that could not be recorded."""
-    return "The connector cannot write to its disk, so the agent is asked nothing. Try again once that is mended."
+    """The delay of work that cannot be recorded now."""
+    return (
+        "The connector cannot write to its disk, so the agent is asked nothing. Your message is taken once that is"
+        " mended; tell the operator."
+    )
 
 
 def answer_lost() -> str:
@@ -190,6 +219,16 @@ def outdated() -> str:
 def stopping(count: int) -> str:
     """What the person who pressed Stop or Cancel is told at once; each message's own receipt follows in the channel."""
     return f"Stopping {_count(count, 'message')}; each gets its receipt." if count else "Stopping what runs here."
+
+
+def cancelled() -> str:
+    """What the person who cancelled a waiting message is told."""
+    return "Cancelled; its receipt stands below the message."
+
+
+def asked() -> str:
+    """What the person who chose "Ask pi" is told."""
+    return "Asked; the answer refers to that message."
 
 
 def moved() -> str:

@@ -50,6 +50,12 @@ def nonce(key: str, part: int) -> str:
     return base64.urlsafe_b64encode(digest[:16]).rstrip(b"=").decode()
 
 
+def _card_of(key: str) -> str:
+    """The round whose card has this key, "" for the key of a post."""
+    name, _, rest = key.rpartition("/card/")
+    return name if rest else ""
+
+
 @dataclass(slots=True)
 class _Tries:
     """How often something failed, and when it may be tried again."""
@@ -92,7 +98,10 @@ class _Post:
 
 @dataclass(slots=True)
 class _Card:
-    """What a card, or a post that is edited, is to show; `shown` is what stands there."""
+    """What a card, or a post that is edited, is to show; `shown` is what stands there.
+
+    `lost`: Discord will not have it, or may have it without our knowing: it is left alone until it is finished.
+    """
 
     key: str
     channel: int
@@ -103,6 +112,7 @@ class _Card:
     shown: tuple[str, tuple[Button, ...]] | None = None
     posts: bool = True
     ends: bool = False
+    lost: bool = False
     tries: _Tries = field(default_factory=_Tries)
 
     @property
@@ -112,6 +122,8 @@ class _Card:
     @property
     def open(self) -> bool:
         """Whether something of it has still to go out."""
+        if self.lost:
+            return False
         return self.shown != self.wanted if self.message is not None else self.posts
 
     def action(self, now: int) -> Action:
@@ -198,13 +210,14 @@ class Outbox:
         """A message of ours from before a restart: `show` of this key edits it."""
         self._remember(key, channel, message)
 
-    def finish(self, key: str) -> None:
+    def finish(self, key: str) -> list[Told]:
         """The last content of a card was shown: it is forgotten once it stands there (or at once if it never did)."""
         card = self._cards.get(key)
-        if card is not None:
-            card.ends = True
-            card.posts = card.posts and self._flying(card.channel) == key
-            self._tidy(card)
+        if card is None:
+            return []
+        card.ends = True
+        card.posts = card.posts and self._flying(card.channel) == key
+        return self._tidy(card)
 
     # -- the clock ---------------------------------------------------------------------------------------------
 
@@ -238,8 +251,7 @@ class Outbox:
                 return self._post_done(self._posts[owed.key], outcome, now)
             case Show(key, channel) | Edit(key, channel):
                 self._channels[channel].flying = None
-                self._card_done(self._cards[key], action, outcome, now)
-                return []
+                return self._card_done(self._cards[key], action, outcome, now)
             case _:
                 assert_never(action)
 
@@ -272,7 +284,8 @@ class Outbox:
         told: list[Told] = [facts.Posted(owed.key, post.part, parts, message)]
         if owed.key not in self._stand:
             self._remember(owed.key, owed.channel, message)
-        post.part, post.last, post.unsure, post.tries = post.part + 1, message, False, _Tries()
+        # What an earlier process had sent of it may be more than this part: it stays unsure until one is missing.
+        post.part, post.last, post.tries = post.part + 1, message, _Tries()
         if post.part >= parts:
             self._leave(post)
         elif post.dropped:
@@ -291,24 +304,27 @@ class Outbox:
         self._channels[post.owed.channel].queue.remove(post)
         self._clear(post.owed.channel)
 
-    def _card_done(self, card: _Card, action: Show | Edit, outcome: Outcome, now: int) -> None:
+    def _card_done(self, card: _Card, action: Show | Edit, outcome: Outcome, now: int) -> list[Told]:
         channel = self._channels[card.channel]
         channel.edited = now
         channel.cards[card.key] = channel.cards.pop(card.key)  # the others' turn
+        told: list[Told] = []
         match outcome:
             case Stands(message):
                 card.message, card.shown, card.tries = message, (action.content, action.buttons), _Tries()
                 if isinstance(action, Show):
                     self._remember(card.key, card.channel, message)
+                    if name := _card_of(card.key):
+                        told.append(facts.CardShown(name, card.channel, message))
             case Later(after) if isinstance(action, Edit) or not card.tries.old(now + after):
                 card.tries.failed(now, after)
             case Missing() | Later() | Other() | Never():
                 # A card only decorates: rather none than two.
-                self._forget(card)
-                return
+                told = self._over(card)
+                card.lost = True
             case _:
                 assert_never(outcome)
-        self._tidy(card)
+        return told + self._tidy(card)
 
     def _remember(self, key: str, channel: int, message: int) -> None:
         self._stand[key] = channel, message
@@ -318,9 +334,16 @@ class Outbox:
         if card is not None and card.message is None:
             card.message = message
 
-    def _tidy(self, card: _Card) -> None:
+    def _tidy(self, card: _Card) -> list[Told]:
         if card.ends and not card.open and self._flying(card.channel) != card.key and card.key not in self._posts:
             self._forget(card)
+            return self._over(card)
+        return []
+
+    def _over(self, card: _Card) -> list[Told]:
+        """That a card which stood there needs nothing more, told once."""
+        name = _card_of(card.key)
+        return [facts.CardOver(name)] if name and card.message is not None and not card.lost else []
 
     def _forget(self, card: _Card) -> None:
         del self._cards[card.key]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from connector import facts
 from connector.ports import Button
 
-Told = facts.Posted | facts.Dropped
+Told = facts.Posted | facts.Dropped | facts.CardShown | facts.CardOver
 """What the ledger learns."""
 
 # -- what is to be done --------------------------------------------------------------------------------------------

@@ -1,139 +1,151 @@
-"""What people do with buttons and commands: access first, then an input for the lanes and an answer; no state."""
+"""What people do with commands: access first, then an input for the lanes and an answer; no state.
 
-from collections.abc import Callable
-from dataclasses import dataclass
+Every answer tells what the lanes really did: it is given after their step was recorded and performed. Buttons are
+next door; commands that only look at things read the world and the ledger.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, cast
 
 import msgspec
 
-from connector import facts, notices
-from connector.access import Act, Rules, admits, may
-from connector.clock import Clock
-from connector.dispatch import Dispatcher
-from connector.lane_events import Arrived, Cancel, Hurry, MoveFirst, StopAsked
-from connector.ledger import Ledger
-from connector.logs import Log
-from connector.messages import Author
+from connector import facts, header, notices
+from connector.access import Act, admits, without_mentions
+from connector.lane_events import Arrived, StopAsked, Tell
+from connector.ledger_read import Step, dead_letters, steps_of
+from connector.people_buttons import Buttons
+from connector.people_desk import Acted, Desk
+from connector.people_session import ACTS, SessionActs
 from connector.ports import Commanded, Pressed
-from connector.status import lane_lines, queue_lines
-from connector.world import Phase, Round
+from connector.queue_page import other_lanes, queue_page
+from connector.status import all_lines, lane_lines
+from connector.tracing import FOREIGN, Trace
+from engine.events import AbortOrphan
 
 Scope = Literal["turn", "lane"]
+TRACED = 60
+"""So many lines of a trace are shown, the last ones."""
+
+_ID = re.compile(r"([0-9]{15,20})\D*\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class People:
     """The acts of people beside writing messages (CONTRACT, "Who may do what")."""
 
-    rules: Rules
-    dispatcher: Dispatcher
-    ledger: Ledger
-    clock: Clock
-    log: Log
+    desk: Desk
+    session: SessionActs
 
-    async def act(self, heard: Pressed | Commanded) -> None:
-        """One press or command; it was acknowledged already."""
-        if admits(self.rules, heard.author, heard.place) is not None:
-            self.log.info("message.ignored", lane=heard.place.lane, reason="person-not-allowed")
+    async def act(self, heard: Acted) -> None:
+        """One press or command; it was acknowledged already. A refusal tells nothing of the lists, and is logged."""
+        if (why := admits(self.desk.rules, heard.author, heard.place)) is not None:
+            self.desk.log.info("message.ignored", lane=heard.place.lane, reason=str(why))
             await heard.answer(notices.refused())
         elif isinstance(heard, Pressed):
-            await self._pressed(heard)
+            await Buttons(self.desk).pressed(heard)
         else:
             await self._commanded(heard)
 
-    # -- commands --------------------------------------------------------------------------------------------------
+    def openly(self, heard: Commanded) -> bool:
+        """Whether he may use this command of `ACTS`, so that all may see it (`interactions.Hooks`)."""
+        return self.desk.may(heard, ACTS[heard.name]) if heard.name in ACTS else False
 
     async def _commanded(self, heard: Commanded) -> None:
-        world, lane = self.dispatcher.lanes.world, heard.place.lane
-        operator = heard.author.id in self.rules.operators
         match heard.name:
             case "stop":
-                scope = cast("Scope", heard.options.get("scope", "turn"))
-                act = Act.STOP_LANE if scope == "lane" else Act.STOP_TURN
-                await (self._stop(heard, scope) if self._may(heard, act) else heard.answer(notices.refused()))
+                await self._stop(heard)
             case "status":
-                await heard.answer("\n".join(lane_lines(self.dispatcher.lanes, None if operator else lane)))
+                await self._status(heard)
             case "queue":
-                await heard.answer("\n".join(queue_lines(world, lane)))
+                await self._queue(heard)
+            case "trace":
+                found = _ID.search(heard.options.get("message", "").strip())
+                await (self._trace(heard, int(found[1])) if found else heard.answer(notices.untold()))
+            case "Trace" if heard.target is not None:
+                reply = heard.target.reply
+                ours = heard.target.author.id == self.desk.us(heard.target).id
+                # Of one of our posts, the message it answers is meant.
+                await self._trace(heard, reply.message if ours and reply is not None else heard.target.id)
+            case "Ask pi" if heard.target is not None:
+                await self._ask(heard)
+            case name if name in ACTS:
+                await self.session.commanded(heard)
             case _:
                 await heard.answer(notices.outdated())
 
-    async def _stop(self, heard: Commanded, scope: Scope) -> None:
-        open_rounds = self.dispatcher.lanes.world.open_in(heard.place.lane)
-        kid = self.dispatcher.lanes.kids.get(heard.place.lane)
-        orphan = scope == "lane" and kid is not None and kid.busy and not open_rounds
-        found = bool(open_rounds) or orphan
-        self.dispatcher.put(StopAsked(heard.place.lane, heard.place.channel, heard.author.id, heard.author.name, scope))
-        count = len(open_rounds) if scope == "lane" else min(1, len(open_rounds))
-        await heard.answer(notices.stopping(count) if found else notices.nothing_to_stop())
-
-    def _may(self, heard: Pressed | Commanded, act: Act, *, asked: bool = False) -> bool:
-        lane = self.dispatcher.lanes.world.lane(heard.place.lane)
-        one = len(lane.people) <= 1
-        return may(self.rules, heard.author, heard.place, act, asked=asked, one_person=one)
-
-    # -- buttons ---------------------------------------------------------------------------------------------------
-
-    async def _pressed(self, heard: Pressed) -> None:
-        kind, _, name = heard.custom_id.partition(":")
-        match kind:
-            case "stop":
-                await self._on_round(heard, name, Act.STOP_TURN, self._stop_round)
-            case "retry":
-                await self._retry(heard, name)
-            case "queue":
-                verb, _, name = name.partition(":")
-                act, done = (Act.MOVE, self._move) if verb == "first" else (Act.CANCEL, self._cancel)
-                await self._on_round(heard, name, act, done)
-            case _:
-                await heard.answer(notices.outdated())
-
-    async def _on_round(self, heard: Pressed, name: str, act: Act, do: Callable[[Author, Round], str]) -> None:
-        """Look the round up: it must be live and of the channel where the button was pressed."""
-        round_ = self.dispatcher.lanes.world.rounds.get(name)
-        if round_ is None or not round_.pending or round_.lane != heard.place.lane:
-            await heard.answer(notices.outdated())
-        elif not self._may(heard, act, asked=round_.author == heard.author.id):
+    async def _stop(self, heard: Commanded) -> None:
+        scope = cast("Scope", heard.options.get("scope", "turn"))
+        if not self.desk.may(heard, Act.STOP_LANE if scope == "lane" else Act.STOP_TURN):
             await heard.answer(notices.refused())
-        else:
-            await heard.answer(do(heard.author, round_))
-
-    def _stop_round(self, by: Author, round_: Round) -> str:
-        self.dispatcher.put(StopAsked(round_.lane, round_.channel, by.id, by.name, "round", round_.id))
-        return notices.stopping(1)
-
-    def _move(self, _by: Author, round_: Round) -> str:
-        self.dispatcher.put(MoveFirst(round_.id))
-        return notices.moved()
-
-    def _cancel(self, _by: Author, round_: Round) -> str:
-        self.dispatcher.put(Cancel(round_.id))
-        return notices.stopping(1)
-
-    async def _retry(self, heard: Pressed, name: str) -> None:
-        """A fresh round of the same message; where the old one waits in backoff, that wait is over instead."""
-        world = self.dispatcher.lanes.world
-        waiting = world.rounds.get(name)
-        if waiting is not None and waiting.phase is Phase.BACKOFF:
-            await self._on_round(heard, name, Act.RETRY, self._hurry)
             return
-        claim = next((fact for fact in await self.ledger.story(name) if isinstance(fact, facts.Claimed)), None)
-        if claim is None or claim.lane != heard.place.lane or (waiting is not None and waiting.pending):
-            await heard.answer(notices.outdated())
-        elif not self._may(heard, Act.RETRY, asked=claim.author == heard.author.id):
-            await heard.answer(notices.refused())
+        by = heard.author
+        step = await self.desk.dispatcher.ask(StopAsked(heard.place.lane, heard.place.channel, by.id, by.name, scope))
+        count = sum(isinstance(fact, facts.StopMarked) for fact in step.facts)
+        orphan = any(isinstance(effect, Tell) and isinstance(effect.given, AbortOrphan) for effect in step.effects)
+        await heard.answer(notices.stopping(count) if count or orphan else notices.nothing_to_stop())
+
+    async def _status(self, heard: Commanded) -> None:
+        lanes, here, now = self.desk.dispatcher.lanes, heard.place.lane, self.desk.clock.now()
+        if self.desk.may(heard, Act.SEE_ALL):
+            lines = all_lines(lanes, here, await self.desk.ledger.look(dead_letters), now)
         else:
-            again = retried(claim, await self.ledger.rounds_of(claim.message), self.clock.now())
-            self.dispatcher.put(Arrived(again))
-            await heard.answer(notices.retrying())
+            lines = lane_lines(lanes, here, await self.desk.ledger.look(partial(dead_letters, lane=here)), now)
+        await heard.answer("\n".join(lines))
 
-    def _hurry(self, _by: Author, round_: Round) -> str:
-        self.dispatcher.put(Hurry(round_.id))
-        return notices.retrying()
+    async def _queue(self, heard: Commanded) -> None:
+        here = heard.place.lane
+        page = queue_page(self.desk.world, here, 0, Buttons(self.desk).has(heard))
+        await heard.answer(page.text, buttons=page.buttons)
+        others = other_lanes(self.desk.world, here) if self.desk.may(heard, Act.SEE_ALL) else []
+        if others:
+            await heard.answer("\n".join(["**Elsewhere**", *others]))
+
+    async def _trace(self, heard: Commanded, message: int) -> None:
+        """Operators see all of it; others what belongs to their lane or to a message that stands here."""
+        steps = await self.desk.ledger.look(partial(steps_of, message=message))
+        operator = self.desk.may(heard, Act.SEE_DETAIL)
+        seen = steps if operator else [step for step in steps if _belongs(step, steps, heard)]
+        if not seen:
+            await heard.answer(notices.untold())
+            return
+        lines = Trace(message, tuple(seen)).lines(self.desk.redactor, hide=frozenset() if operator else FOREIGN)
+        cut = ["…"] if len(lines) > TRACED else []
+        shown = "\n".join([lines[0], *cut, *lines[1:][-TRACED:]]).replace("```", "ˋˋˋ")
+        await heard.answer(f"```\n{shown}\n```")
+
+    async def _ask(self, heard: Commanded) -> None:
+        """Ask a message's text in its lane, in the name of the person who chose it (CONTRACT)."""
+        target = heard.target
+        if target is None or not self.desk.may(heard, Act.ASK):
+            await heard.answer(notices.refused())
+            return
+        us = self.desk.us(target)
+        if target.author.id == us.id:
+            await heard.answer(notices.own_message())
+            return
+        written = replace(target, text=without_mentions(us, target), place=heard.place)
+        if header.nothing_to_ask(written):
+            await heard.answer(notices.nothing_to_ask())
+            return
+        refusal = self.desk.dispatcher.lanes.full(heard.place.lane, heard.author.id)
+        if refusal:
+            await heard.answer(refusal)
+            return
+        now = self.desk.clock.now()
+        others = target.author.id != heard.author.id
+        notes = (f"written by {header.clean(target.author.name)}, asked by the person above",) if others else ()
+        asked = replace(written, author=heard.author)
+        claim = self.desk.hearing.claim(asked, now, thread=False, origin=facts.Origin.ASK, notes=notes)
+        step = await self.desk.dispatcher.ask(Arrived(msgspec.structs.replace(claim, round=f"{target.id}.{now}")))
+        took = any(isinstance(fact, facts.Claimed) for fact in step.facts)
+        await heard.answer(notices.asked() if took else notices.outdated())
 
 
-def retried(claim: facts.Claimed, number: int, now: int) -> facts.Claimed:
-    """The claim of a new round for the same message (BEHAVIOUR §0: the old one stays terminal)."""
-    return msgspec.structs.replace(
-        claim, round=f"{claim.message}.{number}", at=now, origin=facts.Origin.RETRY, parent=0
-    )
+def _belongs(step: Step, steps: list[Step], heard: Commanded) -> bool:
+    """Whether a step is of this lane, or of a message that stands here and has a thread of its own."""
+    if step.lane == heard.place.lane:
+        return True
+    claims = (one.fact for one in steps if one.round == step.round and isinstance(one.fact, facts.Claimed))
+    return any(claim.parent == heard.place.channel for claim in claims)

@@ -1,5 +1,6 @@
 """What the connector's core asks of Discord and hears from it, as plain values; no Discord object passes here."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -93,6 +94,10 @@ class Discord(Protocol):
         """Messages newer than `after`, oldest first, at most `limit` (≤ 100)."""
         ...
 
+    async def latest(self) -> Mapping[int, int]:
+        """The newest message id of each listed channel as a session's beginning told it; empty when asked again."""
+        ...
+
     async def newest(self, channel: int) -> int:
         """The newest message id of a channel, 0 where it has none; Discord's own lines are no messages."""
         ...
@@ -176,17 +181,28 @@ class Pressed:
     can_write: bool = True
 
 
-class Answer(Protocol):
-    """A way to tell the person who pressed or typed a command; only he sees it where `private`."""
+Rows = tuple[tuple[Button, ...], ...]
+"""Buttons as they stand: at most 5 rows of 5."""
 
-    async def __call__(self, text: str, *, private: bool = True) -> None:
+
+class Answer(Protocol):
+    """A way to tell the person who pressed or typed a command; only he sees it where `private`.
+
+    The first answer to a command is seen as its acknowledgement was.
+    `buttons` stand under the last of its messages. `in_place`: it replaces the message whose button was pressed.
+    """
+
+    async def __call__(self, text: str, *, private: bool = True, buttons: Rows = (), in_place: bool = False) -> None:
         """Say it; a lost interaction is logged, never raised."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Commanded:
-    """A slash command or a context menu entry was used (`target`: the message it was used on); as with `Pressed`."""
+    """A slash command or a context menu entry was used (`target`: the message it was used on); as with `Pressed`.
+
+    `id`: the interaction's, which no message has.
+    """
 
     name: str
     options: dict[str, str]
@@ -195,6 +211,7 @@ class Commanded:
     answer: Answer
     target: Message | None = None
     can_write: bool = True
+    id: int = 0
 
 
 Heard = Said | Changed | Gone | Connected | Disconnected | Pressed | Commanded

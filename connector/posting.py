@@ -82,7 +82,8 @@ class Posting:
 
     def finish(self, key: str) -> None:
         """The card's last content was shown; one that never stood there is not posted any more."""
-        self._outbox.finish(key)
+        for fact in self._outbox.finish(key):
+            self._tell(fact)
         self._changed()
 
     async def drain(self, timeout: float) -> bool:
@@ -117,7 +118,7 @@ class Posting:
                 self._log.info("post.dropped", key=key, reason=reason)
             case facts.Posted(key, part, parts) if part + 1 >= parts:
                 self._rendered.pop(key, None)
-            case facts.Posted():
+            case _:
                 pass
         self._done(fact)
 

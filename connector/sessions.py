@@ -42,15 +42,13 @@ def evidence(path: Path, marks: Collection[str]) -> Evidence:
     """What the session file tells of these messages; an unreadable file or line tells nothing."""
     begun: set[str] = set()
     tooled: set[str] = set()
-    current: str | None = None
     for message in _messages(path):
         if message.get("role") == "user":
             mark = mark_of(_text(message))
-            current = mark if mark in marks else None
-            if current is not None:
-                begun.add(current)
-        elif message.get("role") == "assistant" and current is not None and _calls(message):
-            tooled.add(current)
+            if mark is not None and mark in marks:
+                begun.add(mark)
+        elif message.get("role") == "assistant" and _calls(message):
+            tooled |= begun  # one run may have been steered by several
     return Evidence(frozenset(begun), frozenset(tooled))
 
 

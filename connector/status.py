@@ -1,11 +1,14 @@
 """What waits and runs, in words and as JSON: folds over the world and the ledger; it changes nothing."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from connector.header import clean
 from connector.lanes import Lanes
+from connector.ledger_read import DeadLetter
 from connector.world import AT_CHILD, Phase, Round, World
 
-_PHASES = {
+PHASES = {
     Phase.WAITING: "waiting",
     Phase.WRITTEN: "given to the agent",
     Phase.RUNNING: "running",
@@ -15,37 +18,68 @@ _PHASES = {
     Phase.POSTING: "answer being posted",
     Phase.ENDED: "ended",
 }
+MANY = 20
+"""So many lanes, or dead letters, are told one by one."""
+
 _SECOND = 1_000_000_000
 
 
-def lane_lines(lanes: Lanes, only: str | None) -> list[str]:
-    """One line a lane with work, or of `only` this one; what is going on in it."""
-    keys = [only] if only is not None else sorted(lanes.world.lanes)
-    lines = []
-    for key in keys:
-        rounds = lanes.world.open_in(key)
-        if rounds or only is not None:
-            child = "its agent is up" if key in lanes.kids else "no agent runs"
-            lines.append(f"<#{lanes.world.lane(key).channel or key}>: {_summary(rounds)}; {child}.")
-    return lines or ["Nothing runs or waits."]
+def lane_lines(lanes: Lanes, lane: str, dead: Sequence[DeadLetter], now: int) -> list[str]:
+    """What goes on in one lane, for whoever may see it; `dead` are this lane's dead letters, oldest first."""
+    return [_lane(lanes, lane, now), *_dead(dead, told_where=False)]
 
 
-def _summary(rounds: list[Round]) -> str:
+def all_lines(lanes: Lanes, here: str, dead: Sequence[DeadLetter], now: int) -> list[str]:
+    """The same of every lane with work, `here` first, then closed gates and all dead letters: for an operator."""
+    others = [key for key in sorted(lanes.world.lanes) if key != here and lanes.world.open_in(key)]
+    lines = [_lane(lanes, key, now) for key in (here, *others[:MANY])]
+    if len(others) > MANY:
+        lines.append(f"… and {len(others) - MANY} more conversations with work.")
+    for (provider, model), until in sorted(lanes.world.gates.items()):
+        when = f"before <t:{until // _SECOND}:R>" if until > now else "but one message, to see whether it answers"
+        lines.append(f"Nothing is sent to `{_name(provider)}/{_name(model)}` {when}.")
+    return lines + _dead(dead, told_where=True)
+
+
+def _lane(lanes: Lanes, key: str, now: int) -> str:
+    child = "its agent is up" if key in lanes.kids else "no agent runs"
+    words = [*_counts(lanes.world.open_in(key)), *_gate(lanes, key, now)]
+    return f"<#{lanes.world.lane(key).channel or key}>: {', '.join(words)}; {child}."
+
+
+def _counts(rounds: Sequence[Round]) -> list[str]:
     running = sum(round_.phase in AT_CHILD for round_ in rounds)
     waiting = sum(round_.phase is Phase.WAITING for round_ in rounds)
-    backing = [round_ for round_ in rounds if round_.phase is Phase.BACKOFF]
+    posting = sum(round_.phase is Phase.POSTING for round_ in rounds)
     words = [f"{running} running", f"{waiting} waiting"]
-    words += [f"asked again <t:{round_.until // _SECOND}:R>" for round_ in backing]
-    return ", ".join(words)
+    words += [f"{posting} answered and being posted"] if posting else []
+    backing = [round_ for round_ in rounds if round_.phase is Phase.BACKOFF]
+    words += [f"asked again <t:{r.until // _SECOND}:R>" if r.until else "asked again now" for r in backing]
+    return words
 
 
-def queue_lines(world: World, lane: str) -> list[str]:
-    """What waits in a lane, in order: by whom, since when."""
-    lines = []
-    for number, round_ in enumerate(world.open_in(lane), 1):
-        since = round_.at // _SECOND
-        lines.append(f"{number}. {_PHASES[round_.phase]}, by <@{round_.author}>, since <t:{since}:R>")
-    return lines or ["Nothing waits here."]
+def _gate(lanes: Lanes, key: str, now: int) -> list[str]:
+    """That the first waiting message stands before a closed gate."""
+    name, until = lanes.behind.get(key, ("", 0))
+    round_ = lanes.world.rounds.get(name)
+    if round_ is None or round_.phase is not Phase.WAITING:
+        return []
+    return ["held back by the provider's limit" + (f" until <t:{until // _SECOND}:R>" if until > now else "")]
+
+
+def _dead(dead: Sequence[DeadLetter], *, told_where: bool) -> list[str]:
+    """Dead letters, the newest first."""
+    if not dead:
+        return []
+    lines = [f"Given up after every allowed try: {len(dead)}."]
+    for letter in list(reversed(dead))[:MANY]:
+        where = f" in <#{letter.lane}>" if told_where else ""
+        lines.append(f"- message {letter.message}{where}, <t:{letter.at // _SECOND}:R>")
+    return lines
+
+
+def _name(name: str) -> str:
+    return clean(name).replace("`", " ").strip()
 
 
 def as_json(world: World, in_row: int) -> dict[str, Any]:
@@ -65,7 +99,7 @@ def _round(round_: Round) -> dict[str, Any]:
     return {
         "message": round_.message,
         "round": round_.id,
-        "phase": _PHASES[round_.phase],
+        "phase": PHASES[round_.phase],
         "attempts": round_.attempts,
         "since": round_.at // _SECOND,
         "until": round_.until // _SECOND or None,

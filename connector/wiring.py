@@ -4,8 +4,10 @@ from collections.abc import Mapping
 
 from connector.access import Rules
 from connector.children import Nursery
+from connector.commands_session import SESSION_COMMANDS
 from connector.environment import child_environment
 from connector.gateway import Options
+from connector.interactions import COMMANDS
 from connector.lane_base import LaneRules
 from connector.settings import Settings, nanoseconds
 from connector.token import Token
@@ -90,4 +92,5 @@ def discord_options(settings: Settings, token: Token) -> Options:
         gateway_url=api.gateway_url if api.custom_api else None,
         roles=settings.access.roles,
         guilds=settings.access.guilds,
+        commands=(*COMMANDS, *SESSION_COMMANDS),
     )

@@ -34,8 +34,9 @@ class Round:
     """The work one message caused; instants in nanoseconds.
 
     `writes`: all prompts and steers written; `attempts`: the charged ones; `charged`: whether the last one is.
-    `steps`: of `retry.backoff` spent. `child`: the generation that had it last. `into`: the round whose run it
-    joined. `tool`, `posted`: evidence against asking again (BEHAVIOUR §6). `owed`: keys of posts outstanding.
+    `reask`: whether it is one of `steps`, the waits of `retry.backoff` spent. `hurried`: a person wants that now.
+    `child`: the generation that had it last. `into`: the round whose run it joined. `tool`, `posted`: evidence
+    against asking again (BEHAVIOUR §6). `first`: it was moved to the front. `owed`: keys of posts outstanding.
     `code`: its terminal state, "" while pending.
     """
 
@@ -55,6 +56,9 @@ class Round:
     writes: int = 0
     attempts: int = 0
     charged: bool = False
+    reask: bool = False
+    hurried: bool = False
+    first: bool = False
     steps: int = 0
     parked: bool = False
     until: int = 0
@@ -81,11 +85,26 @@ class Round:
         """The engine's name for the last write of this round."""
         return f"{self.id}@{self.writes}"
 
+    @property
+    def slash(self) -> bool:
+        """Whether it is a `/command`: no other text starts so (CONTRACT, "What the child sees")."""
+        return self.text.startswith("/")
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One pi session of a lane: its file, since when (ns) it has something in it, its name."""
+
+    path: str
+    at: int
+    name: str = ""
+
 
 @dataclass(frozen=True, slots=True)
 class Lane:
     """One conversation. `waiting`: round ids in the order in which they are asked; `held`: those at the child or in
-    backoff; `posting`: those whose answer is on its way; `people`: who has spoken here."""
+    backoff; `posting`: those whose answer is on its way; `people`: who has spoken here; `session`: the file of the
+    present one; `sessions`: all of them, oldest first."""
 
     key: str
     channel: int = 0
@@ -98,13 +117,16 @@ class Lane:
     model: tuple[str, str] | None = None
     thinking: str = ""
     thread_of: int = 0
+    sessions: tuple[Session, ...] = ()
 
 
 @dataclass(slots=True)
 class World:
     """Everything that is not over. A round leaves when it has ended and owes no post.
 
-    `stands`: of a post that is half made, how many parts stand in Discord and the newest of them.
+    `stands`: of a post that is half made, how many parts stand in Discord and the newest of them. `redirects`: the
+    channel above each thread that could not be opened. `cards`: channel and message of each card that does not show
+    its end yet, by round; one may outlive its round.
     """
 
     rounds: dict[str, Round] = field(default_factory=dict)
@@ -116,6 +138,8 @@ class World:
     children: dict[int, facts.ChildStarted] = field(default_factory=dict)
     threads: set[int] = field(default_factory=set)
     stands: dict[str, tuple[int, int]] = field(default_factory=dict)
+    redirects: dict[int, int] = field(default_factory=dict)
+    cards: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def lane(self, key: str) -> Lane:
         """The lane, new where nothing is known of it."""
@@ -143,7 +167,8 @@ class World:
                 self.seen[channel] = max(message, self.seen.get(channel, 0))
             case facts.Owed(key=key, round=name):
                 if key not in self.owed:
-                    self.owed[key] = fact
+                    parent = self.redirects.get(fact.channel)
+                    self.owed[key] = fact if parent is None else facts.moved(fact, parent)
                     if (round_ := self.rounds.get(name)) is not None:
                         self._set(replace(round_, owed=round_.owed | {key}))
             case facts.Posted(key, part, parts, message):
@@ -152,10 +177,21 @@ class World:
                 self._posted(key, last=part + 1 >= parts)
             case facts.Dropped(key=key):
                 self._settle_post(key)
+            case facts.CardShown(name, channel, message):
+                self.cards[name] = channel, message
+            case facts.CardOver(name):
+                self.cards.pop(name, None)
+            case facts.Gated(provider, model, 0):
+                self.gates.pop((provider, model), None)
             case facts.Gated(provider, model, until):
-                self.gates[provider, model] = max(until, self.gates.get((provider, model), 0))
+                self.gates[provider, model] = until
             case facts.Redirected(channel, parent):
                 self._redirected(channel, parent)
+            case facts.SessionKnown(key, path, at, name):
+                lane = self.lane(key)
+                others = [session for session in lane.sessions if session.path != path]
+                kept = sorted([*others, *([Session(path, at, name)] if at else [])], key=lambda s: (s.at, s.path))
+                self.lanes[key] = replace(lane, sessions=tuple(kept))
             case facts.SessionSet() | facts.ModelSet() | facts.ThinkingSet() | facts.ThreadOpened() | facts.LaneKnown():
                 self._lane_fact(fact)
             case facts.ChildStarted():
@@ -185,18 +221,26 @@ class World:
             case facts.ThreadOpened(channel, parent):
                 self.threads.add(channel)
                 lane = replace(self.lane(str(channel)), channel=channel, thread_of=parent)
-            case facts.LaneKnown(key, channel, people, in_row):
-                lane = replace(self.lane(key), channel=channel, people=frozenset(people), bots_in_row=in_row)
+            case facts.LaneKnown(key, channel, people, in_row, thread_of):
+                lane = replace(
+                    self.lane(key),
+                    channel=channel,
+                    people=frozenset(people),
+                    bots_in_row=in_row,
+                    thread_of=thread_of,
+                )
             case _:
                 assert_never(fact)
         self.lanes[lane.key] = lane
 
     def _redirected(self, channel: int, parent: int) -> None:
-        """Everything of a thread that could not be opened belongs to the channel above it."""
+        """Everything of a thread that could not be opened belongs to the channel above it, now and later."""
+        self.redirects[channel] = parent
         lane = self.lane(str(channel))
         self.lanes[lane.key] = replace(lane, channel=parent, thread_of=0)
-        for round_ in self.open_in(lane.key):
-            self.rounds[round_.id] = replace(round_, channel=parent, parent=0)
+        for round_ in list(self.rounds.values()):
+            if round_.channel == channel:
+                self.rounds[round_.id] = replace(round_, channel=parent, parent=0)
         for key, owed in list(self.owed.items()):
             if owed.channel == channel:
                 self.owed[key] = facts.moved(owed, parent)
@@ -205,17 +249,18 @@ class World:
         if fact.round in self.rounds:
             return
         lane = self.lane(fact.lane)
-        people = lane.people if fact.bot else lane.people | {fact.author}
-        in_row = lane.bots_in_row + 1 if fact.bot else 0
-        thread_of = fact.parent or lane.thread_of
-        self.lanes[fact.lane] = replace(
-            lane, channel=fact.channel, people=people, bots_in_row=in_row, thread_of=thread_of
-        )
+        redirect = self.redirects.get(fact.channel)
+        channel, parent = (fact.channel, fact.parent) if redirect is None else (redirect, 0)
+        lane = replace(lane, channel=channel, thread_of=parent or lane.thread_of)
+        if fact.origin is not facts.Origin.RETRY:  # which is no message: nobody has spoken
+            people = lane.people if fact.bot else lane.people | {fact.author}
+            lane = replace(lane, people=people, bots_in_row=lane.bots_in_row + 1 if fact.bot else 0)
+        self.lanes[fact.lane] = lane
         self._set(
             Round(
                 id=fact.round,
                 lane=fact.lane,
-                channel=fact.channel,
+                channel=channel,
                 message=fact.message,
                 reply_to=fact.reply_to,
                 author=fact.author,
@@ -224,7 +269,7 @@ class World:
                 at=fact.at,
                 bot=fact.bot,
                 origin=fact.origin,
-                parent=fact.parent,
+                parent=parent,
             )
         )
 
@@ -251,12 +296,15 @@ class World:
         self.lanes[lane.key] = replace(lane, waiting=waiting, held=held, posting=posting)
 
     def _placed(self, waiting: tuple[str, ...], round_: Round) -> tuple[str, ...]:
-        """A new round waits behind all; one that was written before waits in front, in order of arrival."""
+        """A new round waits behind all; one that was written before in front of those, in order of arrival.
+
+        What was moved to the front stays there: a line that interrupts is the next prompt (BEHAVIOUR §5).
+        """
         if not round_.writes:
             return (*waiting, round_.id)
         for index, name in enumerate(waiting):
             other = self.rounds[name]
-            if not other.writes or (other.at, other.id) > (round_.at, round_.id):
+            if not other.first and (not other.writes or (other.at, other.id) > (round_.at, round_.id)):
                 return (*waiting[:index], round_.id, *waiting[index:])
         return (*waiting, round_.id)
 
@@ -318,18 +366,22 @@ def told(round_: Round, fact: RoundFact) -> Round:
                 writes=round_.writes + 1,
                 attempts=round_.attempts + (not reask),
                 charged=not reask,
+                reask=reask,
+                hurried=False,
+                first=False,
                 cut=False,
                 into="",
             )
         case facts.Unwritten():
-            return replace(uncharged(round_), phase=Phase.WAITING)
+            return replace(uncharged(round_), phase=Phase.BACKOFF if round_.reask else Phase.WAITING)
         case facts.Started():
             return replace(round_, phase=Phase.RUNNING)
         case facts.Heard(head=head):
             return replace(round_, phase=Phase.JOINED, into=head)
         case facts.Requeued(charged=charged, note=note, steerable=steerable):
             back = round_ if charged else uncharged(round_)
-            return replace(back, phase=Phase.WAITING, note=note, steerable=back.steerable and steerable, into="")
+            phase = Phase.BACKOFF if round_.reask and not charged else Phase.WAITING
+            return replace(back, phase=phase, note=note, steerable=back.steerable and steerable, into="")
         case facts.ToolOpened():
             return replace(round_, tool=True)
         case facts.Backoff(until=until, reason=reason, parked=parked):
@@ -337,7 +389,7 @@ def told(round_: Round, fact: RoundFact) -> Round:
             parked = round_.parked or parked
             return replace(round_, phase=Phase.BACKOFF, until=until, why=reason, steps=steps, parked=parked)
         case facts.Hurried():
-            return replace(round_, until=0)
+            return replace(round_, until=0, hurried=True)
         case facts.Answered(n=n):
             return replace(round_, phase=Phase.POSTING, answers=n)
         case facts.StopMarked():
@@ -347,7 +399,7 @@ def told(round_: Round, fact: RoundFact) -> Round:
         case facts.Cut():
             return replace(uncharged(round_), cut=True)
         case facts.Moved():
-            return round_
+            return replace(round_, first=round_.phase is Phase.WAITING)
         case facts.Edited(text=text):
             return replace(round_, text=text)
         case _:

@@ -200,6 +200,11 @@ class Child:
         """Names and pids of what this child started at or after `began` (`processes.instant`) and still runs."""
         return tuple(processes.name_of(who.pid) for who in HOUSEHOLD.since(self._line, began))
 
+    def cpu(self) -> dict[Identity, float]:
+        """CPU seconds so far of each process below this child, what has exited below it included."""
+        below = HOUSEHOLD.since(self._line, float("-inf"))
+        return {who: seconds for who in below if (seconds := processes.cpu_of(who.pid)) is not None}
+
     def stderr_tail(self) -> tuple[str, ...]:
         """The last lines of stderr, for the log: bounded, printable, whatever the child wrote."""
         lines = self._tail.decode("utf-8", "replace").split("\n")

@@ -104,6 +104,15 @@ def name_of(pid: int) -> str:
         return f"({pid})"
 
 
+def cpu_of(pid: int) -> float | None:
+    """CPU seconds of a process and of those children of its that have ended; None where it is gone or not ours."""
+    try:
+        used = psutil.Process(pid).cpu_times()
+    except psutil.Error:
+        return None
+    return float(used.user + used.system + used.children_user + used.children_system)
+
+
 def row_of(pid: int) -> Row | None:
     """The process that has this pid now (a zombie included), or None."""
     return _proc_row(pid) if _HAS_PROC else _psutil_row(pid)

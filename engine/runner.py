@@ -7,9 +7,9 @@ input that comes while a step's effects are being performed waits in the inbox.
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from engine import core, processes
+from engine import core, processes, waits
 from engine.child import Child, ChildSpec, Exit
 from engine.commands import encode
 from engine.events import Effect, Exited, Input, Kill, Limits, Note, Read, Released, Sent, Stop, Tick, ToolClosed, Write
@@ -31,6 +31,7 @@ class Engine:
         self._framer = Framer(max_line)
         self._inbox: deque[Input] = deque()
         self._performing = False
+        self._told_busy = True
         self._turn_began = processes.instant()
         self._timer: asyncio.TimerHandle | None = None
         self._stopping: asyncio.Task[Exit] | None = None
@@ -71,6 +72,15 @@ class Engine:
     def left_by_turn(self) -> tuple[str, ...] | None:
         """What the last turn started and left running, by name; None where that is not verifiable here."""
         return None if self._child.remote else self._child.left_since(self._turn_began)
+
+    def longest_wait(self) -> int | None:
+        """Nanoseconds for which the oldest tool is open; None without one, and while a dialog waits (BEHAVIOUR §5)."""
+        wait = waits.oldest(self.state.waits)
+        return None if wait is None or self.state.dialogs else self._clock() - wait.since
+
+    def cpu(self) -> Mapping[Identity, float] | None:
+        """CPU seconds so far of each process below the child; None where not verifiable; may be asked in a thread."""
+        return None if self._child.remote else self._child.cpu()
 
     def stderr_tail(self) -> tuple[str, ...]:
         """The child's last words on stderr, for the log only."""
@@ -131,7 +141,8 @@ class Engine:
                     if isinstance(effect, ToolClosed | Released):
                         self._child.note_free()
                     told.append(effect)
-        if effects:
+        if effects or self.state.busy is not self._told_busy:  # also a run that is nobody's ends our waiting
+            self._told_busy = self.state.busy
             self._tell(tuple(told), self.state.busy)
 
     def _arm(self) -> None:

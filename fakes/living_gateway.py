@@ -2,7 +2,7 @@
 
 import asyncio
 import io
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -67,12 +67,14 @@ class Living:
         self.world = world
         self.facts: list[Heard] = []
         self.break_with: Exception | None = None
+        self.also: Callable[[Heard], None] = lambda _fact: None
         self.task: asyncio.Task[None] | None = None
         self.looked_at = False
         self.changes = Changes(lambda: f"heard: {self.facts[-8:]}; log: {self.lines()[-8:]}")
         self.pacing = Pacing(changes=self.changes)
         self._stream = _Told(self.changes)
-        log: Log = Logs(LogSettings(level="debug", format="console"), self._stream).log
+        self.logs = Logs(LogSettings(level="debug", format="console"), self._stream)
+        log: Log = self.logs.log
         hooks: Hooks | None = wanted.pop("hooks", None)
         memory: Memory | None = wanted.pop("memory", None)
         given = {"token": world.token, "api_base": world.rest_base, "gateway_url": world.gateway_url}
@@ -99,6 +101,7 @@ class Living:
         if self.break_with is not None:
             raise self.break_with
         self.facts.append(fact)
+        self.also(fact)
         self.changes.tell()
 
     def of(self, kind: type[H]) -> list[H]:

@@ -232,10 +232,14 @@ class _Process:
                 signal.pause()
 
     def _reached(self, point: str) -> None:
-        """Kills whoever started us, unless that is over: then we have another parent."""
-        if point == self._kill_at:
-            self._kill_in -= 1
-            if self._kill_in == 0 and os.getppid() == self._parent:
+        """Kills the process that started us and passed the order on; whoever took its place is no target."""
+        if point != self._kill_at:
+            return
+        self._kill_in -= 1
+        if self._kill_in == 0 and os.getppid() == self._parent:
+            with open(f"/proc/{self._parent}/environ", "rb") as file:  # noqa: PTH123  # as above
+                told = b"FAKE_PI_KILL=" in file.read()
+            if told:
                 os.kill(self._parent, signal.SIGKILL)
 
     def _heard(self, command: dict[str, Any]) -> None:

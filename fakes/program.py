@@ -1,4 +1,7 @@
-"""The connector as a real process against the fake Discord, for end-to-end tests: starts it, reads its log, ends it."""
+"""The connector as a real process against the fake Discord, for end-to-end tests: starts it, reads its log, ends it.
+
+It judges nothing: what a child was given is read back from the fake child's own log, in the order in which it was.
+"""
 
 import asyncio
 import contextlib
@@ -6,11 +9,15 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from fakes.discord import FakeDiscord
+from engine import processes
+from engine.processes import Identity
+from fakes.discord import FakeDiscord, Place, Post
+from fakes.script import person_text
 from fakes.waiting import Changes
 
 BOUND = 30.0
@@ -66,33 +73,72 @@ class Home:
             return []
         return [json.loads(line) for line in self.child_log.read_text().splitlines()]
 
-    def running(self, *, environ: Mapping[str, str] | None = None) -> "Running":
-        """One life of the connector here."""
-        return Running(self, environ or {})
+    def commands(self, kind: str) -> list[Line]:
+        """The commands of one type that children were given, in order."""
+        lines = (line["command"] for line in self.child_saw() if line["kind"] == "command")
+        return [command for command in lines if command.get("type") == kind]
+
+    def prompts(self) -> list[str]:
+        """Every prompt that children were given, in order, as it was written (500 characters at most)."""
+        return [command["message"] for command in self.commands("prompt")]
+
+    def asked(self) -> list[str]:
+        """The persons' own words in these prompts."""
+        return [person_text(prompt) for prompt in self.prompts()]
+
+    def children(self) -> list[int]:
+        """The process ids of the children that were prompted, in order of their first prompts."""
+        lines = (line for line in self.child_saw() if line["kind"] == "command")
+        return list(dict.fromkeys(line["pid"] for line in lines if line["command"].get("type") == "prompt"))
+
+    def most_outstanding(self) -> int:
+        """How many prompts one child had at the same time, at most: written, and its run not settled yet."""
+        most, outstanding = 0, dict[int, int]()
+        for line in self.child_saw():
+            if line["kind"] == "command" and line["command"].get("type") == "prompt":
+                outstanding[line["pid"]] = outstanding.get(line["pid"], 0) + 1
+                most = max(most, outstanding[line["pid"]])
+            elif line["kind"] == "event" and line["type"] == "agent_settled":
+                outstanding[line["pid"]] = 0
+        return most
+
+    def running(
+        self,
+        *,
+        environ: Mapping[str, str] | None = None,
+        token: str | None = None,
+        module: Sequence[str] = ("connector",),
+        command: str = "run",
+    ) -> "Running":
+        """One life of the connector here; `module` is what runs it, with arguments of its own (`fakes.crashing`).
+
+        `token`: another one than Discord knows; `command`: another one of `pi-connector`.
+        """
+        return Running(self, environ or {}, self.world.token if token is None else token, (*module, command))
 
 
 class Running:
     """One process of the connector, as an async context: killed at the end if a test left it running."""
 
-    def __init__(self, home: Home, environ: Mapping[str, str]) -> None:
+    def __init__(self, home: Home, environ: Mapping[str, str], token: str, words: Sequence[str]) -> None:
         self.home = home
+        self._words = tuple(words)
         self.lines: list[Line] = []
         self.raw: list[str] = []
         self._changes = Changes(lambda: "the log ends:\n" + "\n".join(self.raw[-40:]))
-        self._environ = environ
+        self._environ, self._token = environ, token
         self._process: asyncio.subprocess.Process
 
     async def __aenter__(self) -> Self:
         reader, writer = os.pipe()
-        os.write(writer, f"{self.home.world.token}\n".encode())
+        os.write(writer, f"{self._token}\n".encode())
         os.close(writer)
         environ = {"PATH": os.environ["PATH"], "HOME": str(self.home.folder), "LANG": "C.UTF-8", **self._environ}
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-P",
             "-m",
-            "connector",
-            "run",
+            *self._words,
             "--config",
             str(self.home.config),
             stdin=reader,
@@ -130,6 +176,10 @@ class Running:
             self.lines.append(line)
             self._changes.tell()
 
+    def of(self, event: str) -> list[Line]:
+        """The log lines with this event so far."""
+        return [line for line in self.lines if line.get("event") == event]
+
     async def logged(self, event: str, count: int = 1, where: Callable[[Line], bool] = lambda _: True) -> Line:
         """The `count`-th line with this event, waited for."""
 
@@ -142,21 +192,58 @@ class Running:
         """Wait until it listens to Discord."""
         await self.logged("connector.ready")
 
-    async def exit(self) -> int:
+    async def exit(self, bound: float = BOUND) -> int:
         """Wait for the end: its exit code."""
-        code = await asyncio.wait_for(self._process.wait(), BOUND)
+        code = await asyncio.wait_for(self._process.wait(), bound)
         await self._reading
         return code
 
-    async def stop(self) -> int:
-        """SIGTERM, as systemd sends it, and the exit code."""
+    async def ended(self, *messages: int) -> None:
+        """Wait until the round of each of these messages is over; what an answer owes is posted by then."""
+        for name in map(str, messages):
+            await self.logged("turn.ended", where=partial(_is_about, name))
+
+    def terminate(self) -> None:
+        """SIGTERM, as systemd sends it."""
         self._process.send_signal(signal.SIGTERM)
+
+    async def stop(self) -> int:
+        """SIGTERM, and the exit code."""
+        self.terminate()
         return await self.exit()
 
     async def kill(self) -> None:
         """kill -9."""
         self._process.kill()
         await self.exit()
+
+
+def _is_about(message: str, line: Line) -> bool:
+    return line.get("message_id") == message
+
+
+def household(pid: int) -> list[Identity]:
+    """A process and everything below it, to be asked later whether it lives."""
+    rows = processes.table()
+    root = rows.get(pid)
+    return [] if root is None else list(processes.with_descendants([root], rows))
+
+
+def living(household: Sequence[Identity]) -> list[int]:
+    """The process ids of those that still live."""
+    return [who.pid for who in household if processes.alive(who)]
+
+
+async def posts(world: FakeDiscord, place: Place, count: int) -> list[Post]:
+    """The bot's first `count` posts in a place, once they stand there."""
+    await world.wait_for(lambda: len(world.posts(place)) >= count, BOUND, f"post {count} in {place.name}")
+    return world.posts(place)[:count]
+
+
+async def thread(world: FakeDiscord, channel: Place, number: int = 1) -> Place:
+    """The `number`-th thread of a channel, once it was opened."""
+    await world.wait_for(lambda: len(world.threads(channel)) >= number, BOUND, f"thread {number} of {channel.name}")
+    return world.threads(channel)[number - 1]
 
 
 @contextlib.asynccontextmanager

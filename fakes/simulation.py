@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import msgspec
+
 from connector import facts
 from connector import lane_events as asked
 from connector.lane_base import LaneRules
@@ -81,6 +83,32 @@ class Simulation:
         house = self._houses.get(claim.lane)
         what = advice(house.state, self.now, self.long_wait) if house else Advice.QUEUE
         self.give(asked.Arrived(claim, what))
+        return claim.round
+
+    def again(self, name: str, origin: str = "retry") -> str:
+        """The same message once more, in a new round: Retry, or "Ask pi"."""
+        claim = next(fact for fact in self.ledger if isinstance(fact, facts.Claimed) and fact.round == name)
+        number = next(self._ids)
+        more = {"round": f"{claim.message}.{number}", "at": self.now, "origin": facts.Origin(origin)}
+        self.give(asked.Arrived(msgspec.structs.replace(claim, **more)))
+        return str(more["round"])
+
+    def command(self, author: int, channel: int, text: str) -> str:
+        """`/command` of a person, `text` with its slash; its round."""
+        number = next(self._ids)
+        claim = facts.Claimed(
+            round=str(number),
+            lane=str(channel),
+            channel=channel,
+            message=number,
+            reply_to=0,
+            author=author,
+            author_name=f"p{author}",
+            text=text,
+            at=self.now,
+            origin=facts.Origin.COMMAND,
+        )
+        self.give(asked.Arrived(claim))
         return claim.round
 
     def stop(self, channel: int, scope: str = "turn", by: int = 1) -> None:
@@ -176,7 +204,9 @@ class Simulation:
         for effect in effects:
             match effect:
                 case told.Write(commands):
-                    self.heard += [{"lane": house.lane, "type": type(c).__name__, "at": self.now} for c in commands]
+                    self.heard += [
+                        {"lane": house.lane, "type": type(c).__name__, "at": self.now, "command": c} for c in commands
+                    ]
                     house.child.advance(self.now)
                     house.child.write(b"".join(map(encode, commands)))
                 case told.Kill():

@@ -15,11 +15,19 @@ class Changes:
     def __init__(self, describe: Callable[[], str] = lambda: "") -> None:
         self._waiting: set[asyncio.Event] = set()
         self._describe = describe
+        self._listeners: list[Callable[[], None]] = []
 
     def tell(self) -> None:
         """Something changed."""
         for event in self._waiting:
             event.set()
+        for listener in list(self._listeners):
+            listener()
+
+    def also(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Tell a listener too; what is returned ends that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
     async def until(self, predicate: Callable[[], T], timeout: float = 5.0, what: str = "") -> T:
         """The first truthy value of `predicate`, asked now and after each change.

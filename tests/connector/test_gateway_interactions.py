@@ -20,7 +20,6 @@ REGISTER = "/applications/{application_id}/commands"
 MORE = (
     *COMMANDS,
     CommandSpec("model", "Choose the model", (OptionSpec("name", "Which", autocomplete=True, required=True),)),
-    CommandSpec("Ask pi", kind="message"),
     CommandSpec("loud", "Seen by all", private=False),
 )
 
@@ -215,7 +214,7 @@ async def test_a_command_is_deferred_privately_told_and_answered_in_its_place(wo
         act = await world.slash(ann, general, "stop", {"scope": "lane"})
         told = await living.heard(Commanded)
         author = Author(ann.id, "ann", roles=frozenset({world.guild.id}))
-        assert told == Commanded("stop", {"scope": "lane"}, author, place(world), told.answer)
+        assert told == Commanded("stop", {"scope": "lane"}, author, place(world), told.answer, id=act.id)
         await told.answer("Stopped.")
         await told.answer("Further.")
         reply = act.now()

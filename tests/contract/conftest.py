@@ -1,15 +1,18 @@
-"""What the tests against the real pi share: the scripted provider, the installed pi, a tool's tether."""
+"""What the tests against the real pi share: provider, installed pi, a tool's tether, Discord, a connector's home."""
 
 import os
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from fakes.discord import FakeDiscord
+from fakes.program import Home, discord
 from fakes.provider import Provider
 from fakes.raw_child import RawChild
-from fakes.real_pi import Installation, RealPi, installed
+from fakes.real_pi import QUICK_RETRY, Installation, RealPi, installed
 from fakes.tether import Tether
 
 ROOT = Path(__file__).parents[2]
@@ -55,3 +58,34 @@ async def pi(real_pi: RealPi) -> AsyncIterator[RawChild]:
 async def tether() -> AsyncIterator[Tether]:
     async with Tether() as tether:
         yield tether
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[FakeDiscord]:
+    """A Discord; at the end nothing was asked of it that the real one does not know."""
+    async with discord() as world:
+        yield world
+        assert world.unknown_routes == []
+        assert [str(violation) for violation in world.violations] == []
+
+
+@pytest.fixture
+def relay(real_pi: RealPi, world: FakeDiscord) -> Callable[..., Home]:
+    """Makes the home of a connector whose children are the real pi, with sessions on disk; Ann and Bob are allowed.
+
+    `pi` is pi's settings.json; the other arguments are sections of the connector's settings.
+    """
+
+    def make(*, pi: Mapping[str, Any] = QUICK_RETRY, extension: str = "", **sections: Any) -> Home:
+        launch = real_pi.launch(settings=pi, extension=extension, arguments=())
+        people = [world.person(name).id for name in ("ann", "bob")]
+        base: dict[str, dict[str, Any]] = {
+            "access": {"users": people},
+            "discord": {"progress": "off", "reply_in": "channel"},
+            "agent": {"env": {name: value for name, value in launch.env.items() if name != "HOME"}},
+        }
+        for section, keys in base.items():
+            sections[section] = {**keys, **sections.get(section, {})}
+        return Home(real_pi.folder, world, child=launch.command, **sections)
+
+    return make

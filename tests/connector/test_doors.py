@@ -1,0 +1,236 @@
+"""Every door, enumerated from the code itself, tried by who may not: nothing happens but the refusal (CONTRACT).
+
+A door is a slash command, an entry of a message's menu, an option that completes, or a kind of `custom_id`. A new one
+of any kind is tried here without this file being changed, or fails for having no example below.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from connector import facts, notices
+from connector.access import Rules
+from connector.commands_session import SESSION_COMMANDS
+from connector.interactions import COMMANDS, PREFIXES, CommandSpec
+from connector.settings import Settings
+from connector.token import Secret, Token
+from connector.wiring import discord_options
+from fakes.discord import FakeDiscord, Person, Place
+from fakes.discord_acts import Act
+from fakes.house import House, house
+
+pytestmark = pytest.mark.anyio
+
+SPECS = (*COMMANDS, *SESSION_COMMANDS)
+BUTTONS = {
+    "stop:": ("stop:{round}",),
+    "retry:": ("retry:{round}", "retry:{ended}"),
+    "queue:": ("queue:cancel:{waits}", "queue:first:{waits}", "queue:page:1"),
+    "dialog:": ("dialog:7:yes", "dialog:7:no", "dialog:7:cancel", "dialog:7:open", "dialog:7:page:1", "dialog:7:0"),
+    "spend:": ("spend:7",),
+}
+"""What each prefix is pressed with; {round} runs, {waits} waits, {ended} ended with a Retry button."""
+
+AUTHORS = frozenset({"retry:{ended}", "queue:cancel:{waits}", "queue:first:{waits}"})
+"""Presses that are the author's (and an operator's) alone: refused to somebody else with access."""
+
+OF_A_ROUND = [name for names in BUTTONS.values() for name in names if "{" in name]
+NOTES = (facts.Seen, facts.Posted)
+"""Facts that come by themselves, when what was said stands in Discord."""
+
+LISTED = ("users", "roles", "operator", "guild", "list", "allow")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[FakeDiscord]:
+    async with FakeDiscord() as world:
+        yield world
+        assert world.unknown_routes == []
+        assert [str(v) for v in world.violations] == []
+
+
+@pytest.fixture
+async def home(world: FakeDiscord, tmp_path: Path) -> AsyncIterator[House]:
+    """Ann's line runs, one waits, one of Zoe's ended with Retry; Bob has access too, Eve has none."""
+    people = frozenset(world.person(name).id for name in ("ann", "bob"))
+    channels = frozenset({world.channel("general").id, world.channel("other").id})
+    rules = Rules(users=people, channels=channels, respond="all")
+    async with house(world, tmp_path, rules, cards=False) as home:
+        await world.wait_for(lambda: world.commands)
+        yield home
+
+
+class Doors:
+    """The same three rounds, and every way to press or type something about them."""
+
+    def __init__(self, home: House, names: dict[str, str], post: int) -> None:
+        self.home, self.names, self.post = home, names, post
+
+    @classmethod
+    async def built(cls, home: House) -> "Doors":
+        world, general = home.world, home.world.channel("general")
+        ann = world.person("ann")
+        ended = str(await world.say(ann, general, "fails"))
+        await home.comes(ended, "RUNNING")
+        await home.fails(ended)
+        running = str(await world.say(ann, general, "runs"))
+        await home.comes(running, "RUNNING")
+        waits = str(await world.say(ann, general, "waits"))
+        await home.comes(waits, "WAITING")
+        await home.post(general)
+        # A chance of the author's own, so that the lane is nobody's alone.
+        other = str(await world.say(world.person("bob"), general, "me too"))
+        await home.comes(other, "WAITING")
+        await home.settle()
+        return cls(home, {"round": running, "waits": waits, "ended": ended}, world.posts(general)[0].id)
+
+    def pressing(self, who: Person, name: str, message: int = 0) -> Callable[[], Awaitable[Act]]:
+        custom_id = name.format(**self.names)
+        return lambda: self.home.world.click(who, message or self.post, custom_id, force=True)
+
+    def filling(self, who: Person, place: Place) -> Callable[[], Awaitable[Act]]:
+        return lambda: self.home.world.forge_modal(who, place, "dialog:7:text", {"text": "made up"})
+
+    def using(self, who: Person, place: Place, spec: CommandSpec) -> Callable[[], Awaitable[Act]]:
+        world = self.home.world
+        if spec.kind == "message":
+            target = int(self.names["waits"])
+            return lambda: world.context_menu(who, place, spec.name, target)
+        given = {one.name: one.choices[0][1] if one.choices else self.names["waits"] for one in spec.options}
+        return lambda: world.slash(who, place, spec.name, given)
+
+    async def state(self) -> tuple[object, ...]:
+        """Everything that could have happened: recorded, written to a child, posted."""
+        await self.home.settle()
+        world = self.home.lanes.world
+        general, other = self.home.world.channel("general"), self.home.world.channel("other")
+        visible = [(post.id, post.content) for place in (general, other) for post in self.home.world.posts(place)]
+        rounds = {
+            name: (one.phase, one.stopped, one.first, one.text) for name, one in world.rounds.items() if one.pending
+        }
+        recorded = [fact for fact in self.home.kept if not isinstance(fact, NOTES)]
+        lanes = {
+            key: (lane.waiting, lane.held, lane.session, lane.model, lane.thinking) for key, lane in world.lanes.items()
+        }
+        return recorded, list(self.home.puppets.heard), visible, lanes, rounds
+
+    async def nothing(self, do: Callable[[], Awaitable[Act]], *allowed: str) -> None:
+        """Do it: it is answered to him alone, by one of these sentences, and nothing else changes."""
+        before = await self.state()
+        act = await do()
+        said = await self.home.told(act)
+        assert said in allowed
+        assert not [word for word in LISTED if word in said.lower()]
+        assert await self.state() == before
+        if act.now().message_id is not None:
+            assert act.now().ephemeral or act.now().content == ""
+
+
+def test_every_kind_of_custom_id_is_tried() -> None:
+    assert tuple(BUTTONS) == PREFIXES
+    assert all(name.startswith(prefix) for prefix, names in BUTTONS.items() for name in names)
+
+
+def test_every_registered_command_is_tried() -> None:
+    settings = Settings.model_validate({"access": {"users": [1]}})
+    assert discord_options(settings, Token(Secret("x"), "a test")).commands == SPECS
+
+
+async def test_a_stranger_finds_every_door_shut(home: House) -> None:
+    doors = await Doors.built(home)
+    eve, general = home.world.person("eve"), home.world.channel("general")
+    for spec in SPECS:
+        await doors.nothing(doors.using(eve, general, spec), notices.refused())
+    for name in (name for names in BUTTONS.values() for name in names):
+        # A form must be the first answer, so it is not asked who he is: what it would belong to is over for all.
+        shut = notices.outdated() if name.endswith(":open") else notices.refused()
+        await doors.nothing(doors.pressing(eve, name), shut)
+    await doors.nothing(doors.filling(eve, general), notices.refused())
+    await doors.nothing(doors.pressing(eve, "elsewhere:7"), notices.outdated())
+
+
+async def test_a_stranger_finds_every_door_shut_in_private(home: House) -> None:
+    doors = await Doors.built(home)
+    eve = home.world.person("eve")
+    for spec in SPECS:
+        if spec.kind == "slash":
+            await doors.nothing(doors.using(eve, home.world.dm(eve), spec), notices.refused())
+
+
+async def test_who_has_access_finds_them_shut_in_a_channel_that_is_not_allowed(home: House) -> None:
+    doors = await Doors.built(home)
+    ann, cellar = home.world.person("ann"), home.world.channel("cellar")
+    line = await home.world.say(ann, cellar, "hello")
+    doors.names["waits"] = str(line)
+    for spec in SPECS:
+        await doors.nothing(doors.using(ann, cellar, spec), notices.refused())
+
+
+async def test_completing_offers_a_stranger_nothing(home: House) -> None:
+    await Doors.built(home)
+    eve, general = home.world.person("eve"), home.world.channel("general")
+    completing = [(spec.name, one.name) for spec in SPECS for one in spec.options if one.autocomplete]
+    assert completing
+    for name, option in completing:
+        act = await home.world.autocomplete(eve, general, name, option, "")
+        assert (await act.reply()).choices == []
+    await home.settle()
+    asked = [given for _, given in home.puppets.heard]
+    assert len(asked) == len(home.puppets.prompts()) + sum("state" in str(given).lower() for given in asked)
+
+
+@pytest.mark.parametrize("name", OF_A_ROUND)
+async def test_a_round_of_another_channel_cannot_be_reached(home: House, name: str) -> None:
+    """What a `custom_id` names must belong to the channel it was pressed in, its author's own included."""
+    doors = await Doors.built(home)
+    other = home.world.channel("other")
+    here = str(await home.world.say(home.world.person("ann"), other, "elsewhere"))
+    await home.comes(here, "RUNNING")
+    await home.fails(here)
+    await home.until(lambda: home.world.posts(other))
+    await doors.nothing(
+        doors.pressing(home.world.person("ann"), name, home.world.posts(other)[0].id), notices.outdated()
+    )
+
+
+@pytest.mark.parametrize("name", sorted(AUTHORS))
+async def test_somebody_elses_round_is_not_his(home: House, name: str) -> None:
+    doors = await Doors.built(home)
+    await doors.nothing(doors.pressing(home.world.person("bob"), name), notices.refused())
+
+
+async def test_stop_is_everybodys_who_may_write(home: House) -> None:
+    doors = await Doors.built(home)
+    act = await doors.pressing(home.world.person("bob"), "stop:{round}")()
+    assert await home.told(act) == notices.stopping(1)
+    assert [fact.round for fact in home.of(facts.StopMarked) if isinstance(fact, facts.StopMarked)] == [
+        doors.names["round"]
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("stop:", "stop:nobody", "stop:{ended}", "stop:{round}/card/1", "retry:", "retry:{round}", "retry:{waits}"),
+        *("retry:nobody", "queue:", "queue:first:{round}", "queue:cancel:{ended}", "queue:page:", "queue:page:9999999"),
+        *("queue:cancel:", "dialog:", "spend:", "stop:{round}.1", "retry:{ended}.1", "queue:cancel:\N{SNOWMAN}"),
+    ],
+)
+async def test_a_forged_name_is_outdated_even_for_its_author(home: House, name: str) -> None:
+    doors = await Doors.built(home)
+    await doors.nothing(doors.pressing(home.world.person("ann"), name), notices.outdated())
+
+
+@pytest.mark.parametrize(
+    "spec", [spec for spec in SPECS if spec.name not in {"stop", "status", "queue", "trace"} and spec.kind == "slash"]
+)
+async def test_what_is_an_operators_in_a_lane_of_two_is_refused_to_one_of_them(home: House, spec: CommandSpec) -> None:
+    """CONTRACT: operator, or anyone in a private or one-person lane."""
+    doors = await Doors.built(home)
+    await doors.nothing(doors.using(home.world.person("bob"), home.world.channel("general"), spec), notices.refused())
