@@ -8,7 +8,7 @@ PIP := .venv/bin/python -m pip --quiet --disable-pip-version-check
 INSTALL := $(PIP) install --constraint $(PINS)
 PYTEST := .venv/bin/python -P -m pytest -n $(JOBS)
 
-.PHONY: install dev demo test contract system lint bench
+.PHONY: install dev demo test contract system lint cover bench
 
 install: .venv/.ready
 
@@ -26,9 +26,14 @@ contract: .venv/.ready-dev
 	.ci/pi-install
 	REQUIRE_PI=1 $(PYTEST) tests/contract $(ARGS)
 
-# The shipped unit under a real systemd.
+# Crashes, disks and clocks: the program killed at every record and effect.
 system: .venv/.ready-dev
 	$(PYTEST) tests/system $(ARGS)
+
+# Which lines the tests never reach, by hand.
+cover: .venv/.ready-dev
+	.venv/bin/coverage run --source=connector,engine -m pytest -p no:randomly tests/engine tests/connector tests/machine
+	.venv/bin/coverage report --skip-covered --show-missing
 
 # Figures as ratios with their counterparts; needs a quiet machine, judges medians.
 bench: .venv/.ready-dev
