@@ -166,7 +166,7 @@ class Run:
         def connected(event: Connected) -> None:
             self._log.info("connector.ready" if event.fresh else "gateway.resumed")
             if event.fresh or self._clock.now() - self._lost >= LONG_RESUME:
-                backfill.begin(lanes.world.seen)
+                backfill.begin()
                 self._dispatcher.spawn(backfill.run())
             self._lost = 0
 

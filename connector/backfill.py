@@ -1,7 +1,7 @@
 """Fetches from channel history what was missed (BEHAVIOUR §6), and notices a gateway that has gone deaf."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TypeVar
 
@@ -20,7 +20,11 @@ AT_ONCE = 4
 
 
 class Backfill:
-    """One pass at a time; while a pass runs, live messages of its channels wait behind what was missed."""
+    """One pass at a time; while a pass runs, live messages of its channels wait behind what was missed.
+
+    A later pass takes over from one that is not done, and from a channel in it that fails: what that pass has not
+    given yet is found again. `sleep` takes seconds.
+    """
 
     def __init__(
         self,
@@ -29,27 +33,34 @@ class Backfill:
         allowed: Callable[[Place], bool],
         give: Callable[[Said | Overlooked], None],
         log: Log,
+        *,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._discord = discord
         self._world = world
         self._allowed = allowed
         self._give = give
         self._log = log
+        self._sleep = sleep
         self._held: dict[int, list[Said]] = {}
-        self._passing = asyncio.Lock()
+        self._heard: dict[int, int] = {}
+        self._pass: asyncio.Task[None] | None = None
         self._few = asyncio.Semaphore(AT_ONCE)
 
     def live(self, said: Said) -> None:
         """A live message: passed on, or held until its channel's history has been read."""
-        held = self._held.get(said.message.place.channel)
+        channel = said.message.place.channel
+        self._heard[channel] = max(said.message.id, self._heard.get(channel, 0))
+        held = self._held.get(channel)
         if held is None:
             self._give(said)
         else:
             held.append(said)
 
-    def begin(self, channels: Iterable[int]) -> None:
-        """Hold what these channels say from now on."""
-        for channel in channels:
+    def begin(self) -> None:
+        """From now on hold what the channels say that we know; `run` is to follow."""
+        self._stop()
+        for channel in self._world.seen:
             self._held.setdefault(channel, [])
 
     async def run(self) -> None:
@@ -57,14 +68,22 @@ class Backfill:
 
         A channel never seen before starts at its newest message: no history is taken, none is missed later.
         """
-        async with self._passing:
-            channels = await self._to_read()
-            self.begin(channels)
-            for channel in [channel for channel in self._held if channel not in channels]:
-                self._release(channel)
-            count = sum(await asyncio.gather(*map(self._read, channels)))
-            if count:
-                self._log.info("gateway.backfilled", count=count)
+        self._stop()
+        self._pass = asyncio.current_task()
+        channels = await self._to_read()
+        for channel in channels:
+            self._held.setdefault(channel, [])
+        for channel in [channel for channel in self._held if channel not in channels]:
+            self._release(channel)
+        count = sum(await asyncio.gather(*map(self._read, channels)))
+        if count:
+            self._log.info("gateway.backfilled", count=count)
+
+    def _stop(self) -> None:
+        """End a pass that is not done; nothing of it runs after this, and what it holds stays held."""
+        if self._pass is not None:
+            self._pass.cancel()
+            self._pass = None
 
     async def _to_read(self) -> list[int]:
         """Channels that may have something new: allowed ones, and private ones, which Discord does not list."""
@@ -83,19 +102,18 @@ class Backfill:
 
     async def _read(self, channel: int) -> int:
         """One channel; what it said meanwhile follows behind what was missed, whatever becomes of the others."""
-        try:
-            return await self._channel(channel)
-        finally:
-            self._release(channel)
+        count = await self._channel(channel)
+        self._release(channel)
+        return count
 
     def _release(self, channel: int) -> None:
         for said in self._held.pop(channel, []):
             self._give(said)
 
     async def watch(self, renew: Callable[[str], Awaitable[None]], pause: Callable[[], Awaitable[None]]) -> None:
-        """Notice a deaf gateway: after each `pause` REST must not know more of the busiest channel than we saw.
+        """Notice a deaf gateway: after each `pause` REST must not know more of the busiest channel than we heard.
 
-        The comparison is made twice, a pause apart, so that a message on its way is no sign of deafness.
+        What we have not heard is looked at again a pause later, so that a message on its way is no sign of deafness.
         """
         ahead: dict[int, int] = {}
         gone: set[int] = set()
@@ -104,11 +122,12 @@ class Backfill:
             seen = {channel: last for channel, last in self._world.seen.items() if channel not in gone}
             channel = max(seen, key=seen.__getitem__, default=0)
             newest = await self._patiently(partial(self._discord.newest, channel)) if channel else 0
+            heard = max(self._world.seen.get(channel, 0), self._heard.get(channel, 0))
             if newest is None:
                 gone.add(channel)  # not to be had any more: the next busiest tells as much
-            elif newest <= self._world.seen.get(channel, 0):
+            elif newest <= heard:
                 ahead.clear()
-            elif channel in ahead:
+            elif heard < ahead.get(channel, 0):
                 self._log.warning("gateway.deaf", channel=channel, newest=newest)
                 ahead.clear()
                 await renew("the gateway is deaf: channel history is ahead of it")
@@ -118,7 +137,9 @@ class Backfill:
     async def _channel(self, channel: int) -> int:
         after = self._world.seen.get(channel)
         if after is None:
-            newest = await self._patiently(lambda: self._discord.newest(channel)) or 0
+            newest = await self._patiently(lambda: self._discord.newest(channel))
+            if newest is None:
+                return 0  # nothing is known of it: as what it counts is found out once it may be read
             # What was said since we listen is no history: it is given next, and not seen before it is claimed.
             held = [said.message.id - 1 for said in self._held[channel]]
             self._give(Overlooked(channel, min([newest, *held])))
@@ -142,7 +163,7 @@ class Backfill:
                     return await ask()
             except PostLater as later:
                 self._log.info("gateway.backfill_delayed", reason=later.reason)
-                await asyncio.sleep(later.after or pause)
+                await self._sleep(later.after or pause)
                 pause = min(60.0, pause * 2)
             except PostNever as never:
                 self._log.debug("gateway.backfill_refused", reason=never.reason)

@@ -61,10 +61,8 @@ class Children:
 
     def spawn(self, lane: str, child: int, session: str) -> None:
         """Start a child for the lane; a session file that cannot be resumed is told first."""
-        if self._closing:
-            self._put(ChildDown(lane, child, 0, expected=True))
-            return
-        self._run(self._live(lane, child, session))
+        if not self._too_late(lane, child):
+            self._run(self._live(lane, child, session))
 
     def tell(self, lane: str, child: int, given: EngineInput) -> None:
         """Feed the lane's engine; one that is gone hears nothing, its end was told."""
@@ -98,6 +96,8 @@ class Children:
         here = bool(session) and not self._nursery.spec.remote  # where files are out of reach, none is looked at
         if here and not await asyncio.to_thread(self._session_usable, Path(session)):
             self._put(SessionGone(lane))
+        if self._too_late(lane, child):
+            return
 
         def tell(told: tuple[Effect, ...], busy: bool) -> None:
             self._note(lane, child, told)
@@ -135,6 +135,12 @@ class Children:
         self._long_waits.forget(lane, child)
         self._exited(lane, child, ended, engine)
         self._put(ChildDown(lane, child, ended.code, ended.expected))
+
+    def _too_late(self, lane: str, child: int) -> bool:
+        """Whether none is started any more; its lane is told so."""
+        if self._closing:
+            self._put(ChildDown(lane, child, 0, expected=True))
+        return self._closing
 
     def _session_usable(self, path: Path) -> bool:
         if sessions.usable(path):

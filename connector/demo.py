@@ -5,7 +5,6 @@ The only module that knows `fakes`, and only inside its functions: they come wit
 
 import asyncio
 import contextlib
-import json
 import math
 import os
 import secrets
@@ -99,6 +98,8 @@ async def _world(port: int) -> AsyncIterator["FakeDiscord"]:
 
 def _write_config(folder: Path, child: Kind, world: "FakeDiscord", person: "Person") -> Path:
     """The settings of this run; everything they name is in `folder`."""
+    from fakes.program import toml_tables  # noqa: PLC0415 - see the module's docstring
+
     workspace = folder / "workspace"
     workspace.mkdir()
     agent: dict[str, Any] = {"cwd": str(workspace)}
@@ -125,7 +126,7 @@ def _write_config(folder: Path, child: Kind, world: "FakeDiscord", person: "Pers
         for section, values in FASTER.items():
             tables.setdefault(section, {}).update(values)
     config = folder / "connector.toml"
-    config.write_text("".join(f"[{name}]\n{_toml(table)}\n" for name, table in tables.items()))
+    config.write_text(toml_tables(tables))
     return config
 
 
@@ -133,17 +134,6 @@ def _pi() -> str:
     if (found := shutil.which("pi")) is None:
         raise Refusal("there is no pi on PATH", "npm install -g @earendil-works/pi-coding-agent, or use --child fake")
     return found
-
-
-def _toml(table: Mapping[str, Any]) -> str:
-    return "".join(f"{key} = {_value(value)}\n" for key, value in table.items())
-
-
-def _value(value: object) -> str:
-    """A TOML value; a text is written as JSON writes it, which TOML reads alike."""
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_value(item)}" for key, item in value.items()) + " }"
-    return json.dumps(value, ensure_ascii=False)
 
 
 class _Talk:

@@ -25,11 +25,6 @@ def sent_at_ns(snowflake: int) -> int:
     return ((snowflake >> 22) + _EPOCH_MS) * 1_000_000
 
 
-def snowflake_at(at_ns: int) -> int:
-    """The smallest snowflake made at this instant, 0 for one before Discord's epoch."""
-    return max(0, at_ns // 1_000_000 - _EPOCH_MS) << 22
-
-
 def spoken(data: Json) -> bool:
     """Whether somebody said it: Discord's own lines (joins, pins, renamed threads) are no messages to us."""
     return data["type"] in _SPOKEN

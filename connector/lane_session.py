@@ -82,6 +82,14 @@ class Sessions(Base):
             self.out.append(ErrandDone(errand.name, None))
         return bool(waiting)
 
+    def give_up_errands(self) -> None:
+        """Going down: what is not under way will not be done any more, and who asked is told."""
+        for lane, waiting in list(self.errands.items()):
+            kid = self.kids.get(lane)
+            for errand in waiting:
+                if kid is None or kid.asked != ERRAND + errand.name:
+                    self.end_errand(lane, errand.name, None)
+
     # -- putting a child into it -----------------------------------------------------------------------------------
 
     def ready(self, kid: Kid, state: object) -> None:

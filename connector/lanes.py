@@ -243,7 +243,7 @@ class Lanes(Stops):
     def hurry(self, name: str) -> None:
         """Retry now: the wait of this round is over; its bound stays."""
         round_ = self.world.rounds.get(name)
-        if round_ is not None and round_.phase is Phase.BACKOFF:
+        if round_ is not None and round_.phase is Phase.BACKOFF and not round_.hurried:
             self.record(facts.Hurried(round_.id))
             self.touched[round_.lane] = None
 
@@ -330,6 +330,8 @@ class Lanes(Stops):
 
     def check_end(self) -> None:
         """Going down: when nothing runs any more, or the time for it is over."""
+        if self.stopping or self.draining:
+            self.give_up_errands()
         if self.stopping:
             settled = all(kid.stand is not Stand.READY or not (kid.busy or kid.turn) for kid in self.kids.values())
             if settled or self.now >= self.due:

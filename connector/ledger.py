@@ -48,6 +48,9 @@ _ELSEWHERE = (*_LATEST, facts.CardOver)
 CHECKED = 32 << 20
 """Bytes; a larger ledger is not read through at a start: damage shows when it is touched."""
 
+_TABLES = frozenset({"facts", "rounds", "latest", "lanes", "speakers", "dead", "chain"})
+"""Every version has these; a file without them is no ledger."""
+
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
@@ -99,12 +102,6 @@ class Ledger:
 
         return await self._do(read)
 
-    async def rounds_of(self, message: int) -> int:
-        """How many rounds this message has caused."""
-        return await self._do(
-            lambda: int(self._db.execute("SELECT count(*) FROM rounds WHERE message = ?", (message,)).fetchone()[0])
-        )
-
     async def dead(self) -> int:
         """How many dead letters there are."""
         return await self._do(lambda: int(self._db.execute("SELECT count(*) FROM dead").fetchone()[0]))
@@ -149,12 +146,14 @@ class Ledger:
                 write(self._db, fact, at)
             self._db.executemany("UPDATE rounds SET open = 0 WHERE round = ?", [(name,) for name in closed])
             self._db.execute("COMMIT")
-        except sqlite3.Error:
+        except BaseException:  # whatever it is, nothing of it is kept
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             raise
 
     async def _do(self, work: Callable[[], T]) -> T:
+        if not self._thread.is_alive():
+            raise LedgerBroken(f"{self.path}: closed")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
 
@@ -192,6 +191,8 @@ class Ledger:
 def connect(path: Path) -> sqlite3.Connection:
     """A connection for the owner: made, checked and migrated. Raises Refusal; nothing is overwritten."""
     doubtful = _doubtful(path)
+    if doubtful and not path.stat().st_size:  # SQLite would begin anew, and delete the log
+        raise unusable(path, sqlite3.DatabaseError("it is empty, but its log is not"))
     try:
         db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5)
     except sqlite3.Error as error:
@@ -232,7 +233,8 @@ def inspect(db: sqlite3.Connection, path: Path, version: int, *, whole: bool) ->
             f"the ledger {path} is of version {version}, newer than this program ({VERSION})",
             "install the version that wrote it, or point state.dir at another folder",
         )
-    if not version and db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+    tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not tables >= _TABLES if version else tables:
         raise sqlite3.DatabaseError("it is another program's database")
     check = db.execute("PRAGMA quick_check(1)").fetchone()[0] if whole else "ok"
     if check != "ok":

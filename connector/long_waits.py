@@ -4,7 +4,7 @@ It ends nothing and decides nothing: what it finds goes to the card, where Stop 
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Protocol
 
 from connector.cards import Cpu
@@ -37,10 +37,15 @@ class Watched(Protocol):
 
 
 class LongWaits:
-    """One watch for each child with an open tool. `tell` hears lane, generation and finding."""
+    """One watch for each child with an open tool. `long_wait` in ns; `tell` hears lane, generation and finding."""
 
-    def __init__(self, long_wait: int, tell: Callable[[str, int, Cpu], None]) -> None:
-        self._long_wait, self._tell = long_wait, tell
+    def __init__(
+        self,
+        long_wait: int,
+        tell: Callable[[str, int, Cpu], None],
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._long_wait, self._tell, self._pause = long_wait, tell, pause
         self._watches: dict[tuple[str, int], asyncio.Task[None]] = {}
 
     def hear(self, lane: str, child: int, engine: Watched, told: Iterable[Effect]) -> None:
@@ -60,15 +65,15 @@ class LongWaits:
         """Until no tool is open: wait for the oldest to be open for too long, then look, and look again."""
         while (age := engine.longest_wait()) is not None:
             if age <= self._long_wait:
-                await asyncio.sleep((self._long_wait - age) / 1e9 + 0.001)
+                await self._pause((self._long_wait - age) / 1e9 + 0.001)
                 continue
             before = await asyncio.to_thread(engine.cpu)
-            await asyncio.sleep(APART)
+            await self._pause(APART)
             after = await asyncio.to_thread(engine.cpu)
             age = engine.longest_wait()
             if age is not None and age > self._long_wait:
                 self._tell(lane, child, finding(before, after))
-                await asyncio.sleep(REFRESH)
+                await self._pause(REFRESH)
 
 
 def finding(before: Look, after: Look) -> Cpu:

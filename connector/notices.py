@@ -37,7 +37,6 @@ class Halted(StrEnum):
     BACKOFF = "wait before asking again"
     GATE = "wait for the provider"
     POSTING = "answer not posted yet"
-    ORPHAN = "run started by an extension"
 
 
 def failed(code: str, *, status: int | None = None, model: str | None = None, retry: bool = False) -> str:

@@ -12,7 +12,7 @@ from connector.lanes import Stepped
 from connector.people_desk import Acted, Desk
 from connector.ports import Pressed
 from connector.queue_page import page_of, queue_page
-from connector.world import Phase, Round
+from connector.world import Round
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +131,7 @@ class Buttons:
         return claim if channel == heard.place.channel else None
 
     async def _hurry(self, heard: Pressed, round_: Round) -> None:
-        waits = round_.phase is Phase.BACKOFF and not round_.hurried
-        done = waits and await self._does(Hurry(round_.id), facts.Hurried)
+        done = await self._does(Hurry(round_.id), facts.Hurried)
         await heard.answer(notices.retrying() if done else notices.outdated())
 
 

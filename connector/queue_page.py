@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from connector import clusters
 from connector.ports import Button, Rows
 from connector.status import MANY, PHASES
 from connector.world import Phase, Round, World
@@ -10,7 +11,9 @@ from connector.world import Phase, Round, World
 PAGE = 8
 """Items of a page: two of them share a row of buttons, and one row of five is left for turning pages."""
 
-EXCERPT = 60
+EXCERPT = 61
+"""Characters of what was asked that are shown, the ellipsis included."""
+
 _SECOND = 1_000_000_000
 
 
@@ -80,7 +83,7 @@ def excerpt(text: str) -> str:
     asked = text.partition("\n\n")[2]
     words = " ".join("".join(char if char.isprintable() else " " for char in asked[: 4 * EXCERPT]).split())
     words = words.replace("`", "ˋ")
-    return f": `{words[:EXCERPT]}{'…' if len(words) > EXCERPT else ''}`" if words else ""
+    return f": `{clusters.excerpt(words, EXCERPT)}`" if words else ""
 
 
 def _pair(place: int, name: str) -> tuple[Button, ...]:

@@ -29,13 +29,16 @@ def usable(path: Path) -> bool:
 
 
 def keep_aside(path: Path) -> Path | None:
-    """Move a damaged file out of pi's way, under a name beside it; None where there is none."""
+    """Move a damaged file out of pi's way, under a name beside it; None where there is none, or it cannot be moved."""
     if not path.is_file():
         return None
     number = 1
     while (aside := path.with_name(f"{path.name}{ASIDE}-{number}")).exists():
         number += 1
-    return path.rename(aside)
+    try:
+        return path.rename(aside)
+    except OSError:
+        return None
 
 
 def evidence(path: Path, marks: Collection[str]) -> Evidence:

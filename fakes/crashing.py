@@ -1,8 +1,9 @@
-"""The connector with a kill -9 at a named point, or with a wall clock that steps: `python -m fakes.crashing … run`.
+"""The connector with a kill -9 or a fault at a named point, or a wall clock that steps.
 
     python -P -m fakes.crashing [WHEN:NAME:N]... [clock:SECONDS] run --config F
 
-The process kills itself at the N-th NAME of this life, `before` or `after` it (WHEN). NAME is a fact of
+The process kills itself at the N-th NAME of this life, `before` or `after` it (WHEN), or an error is raised instead of
+it (`fault`). NAME is a fact of
 `connector.facts` (the transaction that holds it: before it is begun, or after its commit and before anybody knows), an
 effect of `connector.lane_events` (a `Tell` goes by what is told: `Submit`, `SteerIn`, `Fail`), or `post` (the call to
 Discord: before the request, or after its reply was read). `clock:SECONDS` sets the wall clock off from the start on;
@@ -41,10 +42,12 @@ class Points:
     def passed(self, when: str, *names: str) -> None:
         """Count these names, and die if that was one too many."""
         for name in names:
-            point = f"{when}:{name}"
-            self._passed[point] += 1
-            if (point, str(self._passed[point])) in self._points:
+            self._passed[f"{when}:{name}"] += 1
+            number = str(self._passed[f"{when}:{name}"])
+            if (f"{when}:{name}", number) in self._points:
                 os.kill(os.getpid(), signal.SIGKILL)
+            if when == "before" and (f"fault:{name}", number) in self._points:
+                raise RuntimeError(f"the fault asked for at {name} {number}")
 
 
 def _name(effect: Effect) -> str:

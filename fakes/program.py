@@ -41,6 +41,14 @@ def toml(value: object) -> str:
             return json.dumps(value, ensure_ascii=False)
 
 
+def toml_tables(tables: Mapping[str, Mapping[str, object]]) -> str:
+    """These sections as a TOML file."""
+    lines = []
+    for section, keys in tables.items():
+        lines += [f"[{section}]", *(f"{key} = {toml(value)}" for key, value in keys.items())]
+    return "\n".join(lines) + "\n"
+
+
 class Home:
     """A folder with everything one connector keeps over restarts: config, workspace, state, the fake child's log."""
 
@@ -62,10 +70,7 @@ class Home:
             known = base.setdefault(section, {})
             for key, value in keys.items():
                 known[key] = {**known[key], **value} if isinstance(known.get(key), dict) else value
-        lines = []
-        for section, keys in base.items():
-            lines += [f"[{section}]", *(f"{key} = {toml(value)}" for key, value in keys.items())]
-        self.config.write_text("\n".join(lines) + "\n")
+        self.config.write_text(toml_tables(base))
 
     def child_saw(self) -> list[Line]:
         """What every child of this home was given and wrote, in order, over all restarts."""

@@ -66,9 +66,15 @@ class Simulation:
 
     def say(self, author: int, channel: int, text: str, *, bot: bool = False) -> str:
         """A message that is for the model; its round."""
+        claim = self.claim(author, channel, text, bot=bot)
+        self.give(asked.Arrived(claim, self._advice(claim.lane)))
+        return claim.round
+
+    def claim(self, author: int, channel: int, text: str, *, bot: bool = False) -> facts.Claimed:
+        """What such a message is to the lanes; it is not given to them."""
         message = next(self._ids)
         header = f"[discord] #c{channel} · p{author} ({author}) · {message}"
-        claim = facts.Claimed(
+        return facts.Claimed(
             round=str(message),
             lane=str(channel),
             channel=channel,
@@ -80,17 +86,17 @@ class Simulation:
             at=self.now,
             bot=bot,
         )
-        house = self._houses.get(claim.lane)
-        what = advice(house.state, self.now, self.long_wait) if house else Advice.QUEUE
-        self.give(asked.Arrived(claim, what))
-        return claim.round
+
+    def _advice(self, lane: str) -> Advice:
+        house = self._houses.get(lane)
+        return advice(house.state, self.now, self.long_wait) if house else Advice.QUEUE
 
     def again(self, name: str, origin: str = "retry") -> str:
         """The same message once more, in a new round: Retry, or "Ask pi"."""
         claim = next(fact for fact in self.ledger if isinstance(fact, facts.Claimed) and fact.round == name)
         number = next(self._ids)
         more = {"round": f"{claim.message}.{number}", "at": self.now, "origin": facts.Origin(origin)}
-        self.give(asked.Arrived(msgspec.structs.replace(claim, **more)))
+        self.give(asked.Arrived(msgspec.structs.replace(claim, **more), self._advice(claim.lane)))
         return str(more["round"])
 
     def command(self, author: int, channel: int, text: str) -> str:
@@ -115,9 +121,14 @@ class Simulation:
         """`/stop` in a channel."""
         self.give(asked.StopAsked(str(channel), channel, by, f"p{by}", scope))  # type: ignore[arg-type]  # a scope
 
-    def give(self, given: asked.Input) -> None:
-        """One input and all that follows at this instant."""
-        self._inbox.append(given)
+    def give(self, *given: asked.Input) -> None:
+        """These inputs, one right after the other, and all that follows at this instant."""
+        self._inbox += given
+        self._settle()
+
+    def kill(self, channel: int) -> None:
+        """kill -9 of a lane's child."""
+        self._houses[str(channel)].child.signal("KILL")
         self._settle()
 
     # -- time ------------------------------------------------------------------------------------------------------

@@ -6,10 +6,13 @@ import pytest
 
 from connector import facts, notices
 from connector.cards import Cards, View, quoted, short
+from connector.lane_base import LaneRules
+from connector.lane_events import Behind
 from connector.ports import Button
 from connector.world import World
 from engine import events as engine
 from engine import pi
+from fakes.simulation import Simulation
 
 SECOND = 1_000_000_000
 STOP = Button("stop:7", "Stop", "danger")
@@ -205,3 +208,20 @@ def test_arguments_are_short_code(args: object, words: str) -> None:
 
 def test_growing_text_is_a_quote() -> None:
     assert quoted("```py\n# x\n") == "> ˋˋˋpy\n> # x"
+
+
+def test_a_lane_behind_a_gate_is_told_once_for_each_instant() -> None:
+    """BEHAVIOUR §2.4: two lanes, one provider at its limit; each further instant is told, nothing twice."""
+    simulation = Simulation(rules=LaneRules(busy="queue"))
+    for channel in (1, 2):
+        simulation.say(5, channel, "echo hello")
+        simulation.seconds(1)
+    simulation.say(5, 1, "err429 8")
+    simulation.seconds(30)
+    waits = simulation.say(5, 2, "echo and this")
+    simulation.say(5, 2, "echo and that")
+    simulation.seconds(600)
+    told = [effect for effect in simulation.effects if isinstance(effect, Behind)]
+    gates = [fact.until for fact in simulation.ledger if isinstance(fact, facts.Gated) and fact.until]
+    # While the other lane's turn probes, then until the new instant, then while it probes again.
+    assert told == [Behind(waits, 0), Behind(waits, gates[-1]), Behind(waits, 0)]

@@ -6,10 +6,11 @@ import pytest
 
 from connector import facts
 from connector.lane_base import SECOND
-from connector.lane_events import Amend, MoveFirst, Post, Tell, Withdraw
+from connector.lane_events import Amend, Arrived, MoveFirst, Post, Tell, Withdraw
 from connector.world import Phase
 from engine import events as engine
 from engine.events import Code, Outcome
+from engine.state import Advice
 from tests.machine.lanes_machine import RULES, Sim
 from tests.machine.lanes_walks import LIMITED
 
@@ -90,10 +91,8 @@ def test_running_with_an_open_tool_and_two_kept(sim: Sim) -> None:
     kid = sim.up("11")
     kid.tool(sim.now)
     sim.do(kid)
-    kid.failed = Code.TIMEOUT  # no steering here
-    sim.arrive("11")
-    sim.arrive("11")
-    kid.failed = None
+    for _ in range(2):
+        sim.step(Arrived(sim.claim("11"), Advice.QUEUE))
     sim.stop("turn", "11")
     said = "Stopped by <@2>: running turn, 1 open tool, 2 waiting messages kept."
     assert receipt(sim, name) == said + until(sim, RULES.run_grace)
@@ -321,9 +320,10 @@ def test_the_turn_is_the_one_in_work_though_an_older_one_waits(sim: Sim) -> None
     """CONTRACT: `/stop` alone is the lane's current round in whatever phase."""
     sim.arrive("11")
     kid = sim.up("11")
-    kid.failed = Code.TIMEOUT
-    older, moved = sim.arrive("11"), sim.arrive("11")
-    kid.failed = None
+    claims = [sim.claim("11") for _ in range(2)]
+    for claim in claims:
+        sim.step(Arrived(claim, Advice.QUEUE))
+    older, moved = (claim.round for claim in claims)
     sim.step(MoveFirst(moved))
     kid.answer()
     sim.do(kid)

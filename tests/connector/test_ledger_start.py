@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
@@ -174,12 +174,29 @@ def test_damage_is_refused_at_once_after_an_unclean_end(damaged: Path) -> None:
     assert "pi-connector backup" in refused.value.mend
 
 
-def test_damage_that_is_touched_later_is_refused_with_the_file_and_the_mend(damaged: Path) -> None:
+async def touch_by_start(book: Ledger) -> None:
+    await book.load()
+
+
+async def touch_by_story(book: Ledger) -> None:
+    for number in range(1, 400):
+        await book.story(str(number))
+
+
+async def touch_by_commit(book: Ledger) -> None:
+    for number in range(400, 500):
+        await book.commit([claim(number)], at=number)
+
+
+@pytest.mark.parametrize("touch", [touch_by_start, touch_by_story, touch_by_commit])
+def test_damage_that_is_touched_later_is_refused_with_the_file_and_the_mend(
+    damaged: Path, touch: Callable[[Ledger], Awaitable[None]]
+) -> None:
     """Not a full disk, which may pass: no retry mends it, so it is exit 3 (CONTRACT)."""
 
     async def main() -> None:
         async with opened(damaged.parent) as book:
-            await book.load()
+            await touch(book)
 
     with pytest.raises(Refusal) as refused:
         asyncio.run(main())

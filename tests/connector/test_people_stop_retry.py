@@ -10,6 +10,8 @@ import pytest
 from connector import facts, notices
 from connector.access import Rules
 from connector.lane_base import SECOND, LaneRules
+from connector.lane_events import Hurry
+from connector.lanes import Lanes
 from connector.people_buttons import retried
 from fakes.discord import FakeDiscord, Place
 from fakes.discord_acts import Act
@@ -291,6 +293,14 @@ async def test_stop_in_a_backoff_wins_over_its_timer(open_house: Open) -> None:
         await home.later(3600)
         assert await home.told(await press(home, "ann", card, f"retry:{name}", force=True)) == notices.outdated()
         assert len(home.puppets.prompts()) == 1
+
+
+def test_a_wait_is_hurried_once() -> None:
+    """Retry now pressed twice before the next try could begin: the second press is out of date."""
+    lanes = Lanes(rules=LaneRules())
+    for fact in (facts.Claimed("7", "1", 1, 7, 7, 5, "ann", "text", at=1), facts.Backoff("7", 90 * SECOND, "quota")):
+        lanes.world.apply(fact)
+    assert [lanes.step(Hurry("7"), SECOND).facts for _ in range(2)] == [(facts.Hurried("7"),), ()]
 
 
 def test_a_retry_counts_on_from_the_round_it_repeats() -> None:

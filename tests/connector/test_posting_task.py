@@ -71,6 +71,9 @@ class Plain:
         await self._meet("history", channel, after, limit)
         return []
 
+    async def latest(self) -> dict[int, int]:
+        return {}
+
     async def newest(self, channel: int) -> int:
         await self._meet("newest", channel)
         return 0

@@ -94,20 +94,21 @@ async def test_a_gateway_that_drops_doubles_and_swallows_events_loses_and_repeat
         await run.ended(*asked)
         assert world.gateway.count("resumed") == 1
 
-        # Lost for good: no RESUME brings it back, only the channel's history has it.
-        faults.swallow(1, "MESSAGE_CREATE")
-        asked.append(await world.say(ann, private, "echo swallowed"))
         await faults.reconnect()
+        asked.append(await world.say(ann, private, "echo asked to reconnect"))
         await run.ended(*asked)
         assert world.gateway.count("resumed") == 2
 
+        # Lost for good: no RESUME brings it back, only the channel's history has it.
+        faults.swallow(1, "MESSAGE_CREATE")
+        asked.append(await world.say(ann, private, "echo swallowed"))
         await faults.invalidate(resumable=False)
         asked += [await world.say(ann, private, f"echo meanwhile {n}") for n in range(3)]
         await run.ended(*asked)
         assert world.gateway.count("identify") == 2
         assert sum(line["count"] for line in run.of("gateway.backfilled")) == 4
         assert await run.stop() == 0
-    names = ("first", "doubled", "resumed", "swallowed", "meanwhile 0", "meanwhile 1", "meanwhile 2")
+    names = ["first", "doubled", "resumed", "asked to reconnect", "swallowed", *(f"meanwhile {n}" for n in range(3))]
     assert [(post.content, post.reference) for post in world.posts(private)] == [
         (f"echo: {name}", message) for name, message in zip(names, asked, strict=True)
     ]

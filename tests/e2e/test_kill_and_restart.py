@@ -64,7 +64,7 @@ async def test_a_tool_whose_start_is_recorded_is_not_run_again_after_kill_9_and_
     async with here.running() as run:
         await run.ready()
         left = await run.logged("engine.exit")
-        assert (left["reason"], left["swept"]) == ("left behind", 2)
+        assert (left["reason"].startswith("left behind"), left["swept"]) == (True, 2)
         assert living(family) == []
         await posts(world, private, 2)
         assert await run.stop() == 0

@@ -31,6 +31,9 @@ class Mutant:
         return f"{self.rule}: {self.name}"
 
 
+_OWE = 'self.owe(round_, "notice", 1, notice, retry=retry)'
+_END = "self.record(facts.Ended(round_.id, code, detail=detail))"
+
 MUTANTS = (
     Mutant("§3.2 counted before it is written", Service, "write", "self.record(facts.Written", "repr(facts.Written"),
     Mutant("§2 a repeat is flagged", Service, "write", "noted(round_.text, note)", "round_.text"),
@@ -39,22 +42,27 @@ MUTANTS = (
     Mutant("§6 nothing new going down", Service, "serve", "if self.draining or self.stopping:", "if False:"),
     Mutant("§4 one child of a lane", Service, "trim_wants", "or lane in self.kids", ""),
     Mutant("stale word of an idle engine", Base, "free", "not kid.turn and not self.at_child(kid.lane)", "True"),
-    Mutant("32 a foreign generation", Told, "says", "or kid.child != given.child", ""),
+    Mutant("32 a foreign generation", Told, "says", "or kid.child != given.child", "", seed=22),
     Mutant("32 another write of the round", Told, "round_of", "or str(round_.writes) != write", ""),
-    Mutant("22 a tool's start", Told, "by_evidence", "round_.tool or round_.posted", "round_.posted"),
+    Mutant("22 a tool's start", Told, "by_evidence", "round_.tool or round_.posted", "round_.posted", seed=10),
     Mutant("§6 by evidence", Told, "by_evidence", "self.again(round_, code)", "pass"),
-    Mutant("§1.16 a further answer", Lanes, "post_done", "and not self.runs_on(round_)", ""),
-    Mutant("20 the end after the posts", Told, "released", "self.delivered", "repr"),
-    Mutant("§2.1 steps are spent", Told, "provider_failed", "round_.steps < len(self.rules.backoff)", "True"),
+    Mutant("§1.16 a further answer", Lanes, "post_done", "and not self.runs_on(round_)", "", seed=33),
+    Mutant("20 the end after the posts", Told, "released", "self.delivered", "repr", seed=14),
+    Mutant("§2.1 steps are spent", Told, "provider_failed", "round_.steps < len(self.rules.backoff)", "True", seed=6),
     Mutant("§2.4 the gate is recorded", Told, "back_off", "self.record(facts.Gated", "repr(facts.Gated"),
-    Mutant("§4 given back", Told, "returned", "self.again(", "(lambda *_, **__: None)("),
+    Mutant("§4 given back", Told, "returned", "self.again(", "(lambda *_, **__: None)(", seed=5),
     Mutant(
-        "27 a session command that was held", Told, "hear", "self.session_unanswered(kid, turn, outcome.code)", "pass"
+        "27 a session command that was held",
+        Told,
+        "hear",
+        "self.session_unanswered(kid, turn, outcome.code)",
+        "pass",
+        seed=48,
     ),
     Mutant("15 Stop's mark", Stops, "stop_round", "self.record(facts.StopMarked", "repr(facts.StopMarked"),
     Mutant("15 suppression", Stops, "stop_round", "self.out.append(Withdraw(round_.id))", "pass"),
     Mutant("§2 one abort", Stops, "stop_round", "self.tell(kid, ", "str("),
-    Mutant("§4 Stop of the run stops who joined", Stops, "targets", "names |=", "names &="),
+    Mutant("§4 Stop of the run stops who joined", Stops, "targets", "names |=", "names &=", seed=7),
     Mutant("16 nobody else", Stops, "targets", "(current or waiting)[:1]", "(current or waiting)[:2]"),
     Mutant(
         "17 the word reports",
@@ -63,19 +71,19 @@ MUTANTS = (
         "if targets:\n            self.out",
         "if word:\n            self.out",
     ),
-    Mutant("last seen only grows", Stops, "see", "if message > self.world.seen.get(channel, -1):", "if True:"),
+    Mutant("last seen only grows", Stops, "see", "if message > self.world.seen.get(channel, -1):", "if True:", seed=6),
     Mutant("25 one id", Lanes, "arrived", "claim.round in self.world.rounds", "False"),
     Mutant("26 order of steers", Lanes, "add_to_run", "== (round_.id,)", "!= ()"),
-    Mutant("28 one interrupt", Lanes, "add_to_run", "and kid.interrupted != head.turn", ""),
+    Mutant("28 one interrupt", Lanes, "add_to_run", "and kid.interrupted != head.turn", "", seed=52),
     Mutant("§6 what is owed is posted", Lanes, "recover", "self.out.append(Post(", "repr(Post("),
     Mutant("§6 a round at a child", Lanes, "recover", "self.by_evidence(self.world.rounds[round_.id], code)", "pass"),
-    Mutant("a refused message gets no thread", Lanes, "placed", "if refused and parent:", "if False:"),
+    Mutant("a refused message gets no thread", Lanes, "placed", "if refused and parent:", "if False:", seed=9),
     Mutant(
         "a notice outlives a crash",
         Base,
         "finish",
-        'self.owe(round_, "notice", 1, notice, retry=retry)\n    self.record(facts.Ended(round_.id, code, detail=detail))',
-        'self.record(facts.Ended(round_.id, code, detail=detail))\n    self.owe(round_, "notice", 1, notice, retry=retry)',
+        f"{_OWE}\n    {_END}",
+        f"{_END}\n    {_OWE}",
     ),
     Mutant(
         "19 our own cut is uncharged",

@@ -142,6 +142,11 @@ class Child:
         self.out.append(engine.Ready({"sessionFile": session, "model": dict(MODEL)}))
         self.proceed()
 
+    def come_up_busy(self) -> None:
+        """An extension begins a run of its own at once."""
+        self.come_up()
+        self.orphan_starts()
+
     def start(self) -> None:
         """The head's run begins."""
         self.running = True

@@ -77,7 +77,7 @@ def again(sim: Sim, n: int) -> None:
 
 
 def retry(sim: Sim, n: int) -> None:
-    over = [name for name, story in sim.audit.stories.items() if story.ends]
+    over = [n for n, story in sim.audit.stories.items() if story.ends and story.ends[0].code != "deleted"]
     if over:
         sim.retry(over[n % len(over)])
 
@@ -117,7 +117,8 @@ def odd(sim: Sim, n: int) -> None:
         case 1:
             sim.step(Overlooked(int(LANES[n // 6 % 3]), n % 5000))
         case 2:
-            starting = [kid for kid in sim.children.values() if kid.alive and not kid.ready and kid.session]
+            kids = [kid for kid in sim.children.values() if kid.alive and not kid.ready and kid.session]
+            starting = [kid for kid in kids if sim.lanes.world.lane(kid.lane).session == kid.session]
             if starting:
                 sim.step(SessionGone(starting[0].lane))
         case 3 if n % 10 == 3:
@@ -138,7 +139,7 @@ def child_moves(sim: Sim, kid: Child, n: int) -> None:
         moves.append(lambda: sim.exits(kid))
     elif not kid.ready:
         moves += [kid.come_up] * 30 + [lambda: sim.exits(kid)]
-        moves += [lambda: (kid.come_up(), kid.orphan_starts())] * 3  # type: ignore[list-item, return-value]
+        moves += [kid.come_up_busy] * 3
     else:
         own = kid.head and not kid.head.startswith("session/")
         if kid.head and not kid.running:
@@ -248,10 +249,8 @@ def lie(sim: Sim, n: int) -> None:
         engine.Returned(turn),
         engine.ToolOpened(turn, "old-call", "bash"),
         engine.Released(turn),
-        engine.Sent(turn),
+        engine.Progress(turn, "old text", thinking=True),
     )[(n // 3) % 10]
-    if isinstance(told, engine.Sent):
-        told = engine.Progress(turn, "old text", thinking=True)
     busy = kid.busy if kid.alive else bool(n % 2)
     sim.inbox.append(ChildSays(kid.lane, kid.number, (told,), busy))
     if n % 5 == 0:

@@ -1,13 +1,26 @@
 """A lane's session, model and thinking level over turns, children, crashes and other lanes (CONTRACT; PROTOCOL §3)."""
 
 import itertools
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from connector import facts, notices, notices_session
+from connector import facts, ledger, notices, notices_session
 from connector.lane_base import LaneRules
-from connector.lane_events import ChooseModel, ChooseThinking, Errand, ErrandDone, Forget, Resume, SessionGone
+from connector.lane_events import (
+    ChildSays,
+    ChooseModel,
+    ChooseThinking,
+    Errand,
+    ErrandDone,
+    Forget,
+    Resume,
+    SessionGone,
+)
+from connector.lanes import Lanes, restored
 from connector.world import Session
 from engine import commands
 from engine.events import SECOND
@@ -152,11 +165,18 @@ def test_model_and_thinking_are_set_before_the_next_turn_and_again_in_every_new_
     world.give(Forget(LANE))
     world.seconds(1)
     assert kinds(world)[7:] == ["NewSession", "SetModel", "SetThinking"]
+    world.give(Resume(LANE, world.lanes.world.lane(LANE).sessions[0].path))
+    world.seconds(1)
+    assert kinds(world)[10:] == ["SwitchSession", "SetModel", "SetThinking"]
+    world.give(ChooseModel(LANE, "fake", "scripted-2"))
+    world.seconds(1)
+    assert kinds(world)[13:] == ["SetModel", "SetThinking"]  # the level may have been clamped
+    world.give(ChooseModel(LANE, "fake", "scripted"))
     world.crash()
     world.say(1, 7, "two")
     world.seconds(1)
-    assert kinds(world)[10:] == ["SetModel", "SetThinking", "Prompt"]
-    assert set(given(world, commands.SetModel)) == {commands.SetModel("", "fake", "scripted")}
+    assert kinds(world)[-4:] == ["SwitchSession", "SetModel", "SetThinking", "Prompt"]
+    assert given(world, commands.SetModel)[-1] == commands.SetModel("", "fake", "scripted")
     assert set(given(world, commands.SetThinking)) == {commands.SetThinking("", "high")}
 
 
@@ -205,13 +225,19 @@ def test_errands_wait_for_the_turn_take_a_child_where_there_is_none_and_are_answ
     assert lane.sessions == (Session(lane.session, lane.sessions[0].at, "the plan"),)
 
 
-def test_stop_of_the_lane_ends_a_compaction_and_what_waits_behind_it() -> None:
+def compacting() -> Simulation:
+    """A lane whose session is long enough, and whose summary takes a while."""
     world = simulated()
     before = world.options
     world.options = lambda lane: replace(before(lane), keep_recent=200, latency_ms=400)
     world.say(1, 7, "long 3000")
     world.say(1, 7, "long 3000")
     world.seconds(5)
+    return world
+
+
+def test_stop_of_the_lane_ends_a_compaction_and_what_waits_behind_it() -> None:
+    world = compacting()
     world.give(Errand(LANE, "1", commands.Compact(""), world.now))
     world.give(Errand(LANE, "2", commands.GetModels(""), world.now))
     assert kinds(world)[-1] == "Compact"
@@ -224,6 +250,39 @@ def test_stop_of_the_lane_ends_a_compaction_and_what_waits_behind_it() -> None:
     assert texts(world)[-1] == "echo: after"
 
 
+def test_an_errand_whose_child_dies_is_over_and_so_is_one_behind_it_when_the_program_goes_down() -> None:
+    world = compacting()
+    world.give(Errand(LANE, "1", commands.Compact(""), world.now))
+    world.give(Errand(LANE, "2", commands.SetSessionName("", "kept"), world.now))
+    world.kill(7)
+    assert [(effect.name, effect.response) for effect in done(world)] == [("1", None), ("2", None)]
+
+
+def test_a_prompt_waits_for_an_errand_whatever_an_older_word_of_the_engine_says() -> None:
+    world = compacting()
+    world.give(Errand(LANE, "1", commands.Compact(""), world.now))
+    (kid,) = world.lanes.kids.values()
+    world.give(ChildSays(LANE, kid.child, (), busy=False))
+    world.say(1, 7, "waits")
+    assert kinds(world)[-1] == "Compact"
+    world.seconds(10)
+    assert kinds(world)[-2:] == ["Compact", "Prompt"]
+
+
+def test_a_session_that_a_child_brings_along_is_given_up_before_its_first_turn() -> None:
+    """CONTRACT: a lane's session is chosen over the wire, not by arguments."""
+    world = simulated()
+    world.say(2, 8, "private matters")
+    world.seconds(1)
+    (other,) = world.lanes.world.lane("8").sessions
+    before = world.options
+    world.options = lambda lane: replace(before(lane), session_file=other.path)
+    world.say(1, 7, "recall")
+    world.seconds(1)
+    assert kinds(world) == ["NewSession", "Prompt"]
+    assert "private matters" not in texts(world)[-1]
+
+
 def test_the_fold_of_the_ledger_knows_the_sessions_again() -> None:
     world = simulated()
     world.say(1, 7, "one")
@@ -234,6 +293,12 @@ def test_the_fold_of_the_ledger_knows_the_sessions_again() -> None:
     before = world.lanes.world.lane(LANE).sessions
     world.crash()
     assert world.lanes.world.lane(LANE).sessions == before
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        ledger.migrate(db, Path("nowhere"), 0)
+        for fact in world.ledger:
+            ledger.write(db, fact, world.now)
+        loaded = restored(Lanes(rules=world.rules), ledger.load(db).world)
+    assert loaded.world.lane(LANE).sessions == before
     assert [fact for fact in world.ledger if isinstance(fact, facts.SessionKnown)] == [
         facts.SessionKnown(LANE, session.path, session.at) for session in before
     ]

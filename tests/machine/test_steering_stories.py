@@ -216,8 +216,9 @@ def test_a_line_interrupts_a_tool_open_for_longer_than_long_wait_exactly_once_an
     head = running(world, "tool 900000", after=55)
     waiting = world.say(BOT, 7, "from a bot", bot=True)
     world.seconds(6)
-    line = world.say(ANN, 7, "hurry up")
-    again = world.say(ANN, 7, "and again")
+    first, second = (world.claim(ANN, 7, text) for text in ("hurry up", "and again"))
+    line, again = first.round, second.round
+    world.give(Arrived(first, Advice.INTERRUPT), Arrived(second, Advice.INTERRUPT))  # before the engine has said a word
     world.seconds(20)
     assert (interrupts(world), world.count("Abort")) == (1, 1)
     assert ends(world)[head] == "interrupted"
