@@ -109,7 +109,6 @@ class Run:
     async def _begin(self, known: Known) -> None:
         """Everything up to the first event of Discord. Raises Refusal after too many failed starts."""
         settings = self._settings
-        self._clock.not_before(max((getattr(fact, "at", 0) for fact in (*known.chain, *known.world)), default=0))
         in_row = chain.in_a_row(known.chain, nanoseconds(settings.supervision.wedge_gap))
         lanes = restored(Lanes(rules=lane_rules(settings), in_row=in_row), known.world)
         version = await self._tell_start(known, lanes)

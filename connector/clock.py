@@ -9,10 +9,6 @@ class Clock:
     def __init__(self) -> None:
         self._offset = time.time_ns() - time.monotonic_ns()
 
-    def not_before(self, instant: int) -> None:
-        """Go on from this recorded instant where the system's clock was set back behind it between two runs."""
-        self._offset = max(self._offset, instant - time.monotonic_ns())
-
     def now(self) -> int:
         """Nanoseconds since the epoch."""
         return time.monotonic_ns() + self._offset

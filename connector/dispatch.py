@@ -39,7 +39,6 @@ from connector.lane_events import (
     Shutdown,
     Spawn,
     Tell,
-    ThreadDone,
     Tick,
     Typing,
     Withdraw,
@@ -312,7 +311,7 @@ class Dispatcher:
                 self.children.tell(lane, child, given)
             case OpenThread():
                 self._threads.expect(effect)
-                self.spawn(self._threads.open(effect, self._thread_done))
+                self.spawn(self._open_thread(effect))
             case Post(owed, posted, last, fresh):
                 if not self._threads.holds(owed):
                     self.posting.owe(owed, posted=posted, last=last, fresh=fresh)
@@ -355,8 +354,11 @@ class Dispatcher:
         except (PostLater, PostNever) as trouble:
             self._parts.log.debug("reaction.failed", message_id=message, reason=trouble.reason)
 
-    def _thread_done(self, done: ThreadDone) -> None:
-        self.put(done)
+    async def _open_thread(self, effect: OpenThread) -> None:
+        """Held until its end is recorded: what is decided meanwhile still belongs to a thread that may not be had."""
+        done = await self._threads.open(effect)
+        await self.ask(done)
+        self._threads.release(done)
         self._showing.thread_done(done.channel, done.parent, opened=done.opened)
         if str(done.channel) in self.lanes.shown:
             self.posting.typing(done.channel if done.opened else done.parent, on=True)

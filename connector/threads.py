@@ -35,8 +35,8 @@ class Threads:
         for held in self.opening.values():
             held[:] = [owed for owed in held if owed.round != round_]
 
-    async def open(self, effect: OpenThread, done: Callable[[ThreadDone], None]) -> None:
-        """Open it, or after a lost reply find it by its id; `done` is told before what was held goes out."""
+    async def open(self, effect: OpenThread) -> ThreadDone:
+        """Open it, or after a lost reply find it by its id; what is owed there is held until `release`."""
         pause = 1.0
         while True:
             try:
@@ -47,14 +47,11 @@ class Threads:
                 pause = min(LONGEST_PAUSE, pause * 2)
             except PostNever as never:
                 self._log.warning("thread.refused", message_id=effect.message, reason=never.reason)
-                self._stands(effect, done, opened=False)
-                return
+                return ThreadDone(effect.message, effect.parent, opened=False)
             else:
-                self._stands(effect, done, opened=True)
-                return
+                return ThreadDone(effect.message, effect.parent, opened=True)
 
-    def _stands(self, effect: OpenThread, done: Callable[[ThreadDone], None], *, opened: bool) -> None:
-        held = self.opening.pop(effect.message, [])
-        done(ThreadDone(effect.message, effect.parent, opened))
-        for owed in held:
-            self._posting().owe(owed if opened else facts.moved(owed, effect.parent))
+    def release(self, done: ThreadDone) -> None:
+        """Post what was held, now that it is recorded where it goes."""
+        for owed in self.opening.pop(done.channel, []):
+            self._posting().owe(owed if done.opened else facts.moved(owed, done.parent))
