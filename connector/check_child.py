@@ -34,11 +34,17 @@ class _Gone(Exception):  # noqa: N818 - a state of the child
 
 async def child_findings(spec: ChildSpec, *, bound: float, max_line: int) -> list[Finding]:
     """Return what is wrong with the child. `bound`: seconds that one answer may take."""
+    try:
+        return await _examine(spec, bound, max_line)
+    except ChildUnusable as unusable:
+        return [Finding("error", KEY, unusable.reason, unusable.mend)]
+
+
+async def _examine(spec: ChildSpec, bound: float, max_line: int) -> list[Finding]:
+    """The findings about a child that can be started. Raises ChildUnusable for one that cannot."""
     processes.become_subreaper()
     try:
         child = await Child.spawn(spec, 1)
-    except ChildUnusable as unusable:
-        return [Finding("error", KEY, unusable.reason, unusable.mend)]
     except OSError as error:
         return [_error(spec, f"could not be started: {error.strerror or error}")]
     talk = _Talk(child, bound, max_line)
@@ -58,7 +64,10 @@ async def child_findings(spec: ChildSpec, *, bound: float, max_line: int) -> lis
 
 async def refuse_unfit(spec: ChildSpec, *, bound: float, max_line: int) -> None:
     """Raise Refusal for a child that `run` cannot use at all; one that exits or is silent is the lanes' business."""
-    found = await child_findings(spec, bound=bound, max_line=max_line)
+    try:
+        found = await _examine(spec, bound, max_line)
+    except ChildUnusable as unusable:
+        raise Refusal.of((Finding("error", KEY, unusable.reason, unusable.mend),)) from unusable
     unfit = tuple(finding for finding in found if finding.text.startswith(_TOO_OLD))
     if unfit:
         raise Refusal.of(unfit)

@@ -171,10 +171,7 @@ class Sessions(Base):
         if code is not Code.TIMEOUT and code not in LOST:
             return
         kid.asked, kid.asking = "", None
-        if turn.startswith(ERRAND):
-            if code in LOST:
-                self.end_errand(kid.lane, turn.removeprefix(ERRAND), None)
-        elif code is Code.TIMEOUT:
+        if code is Code.TIMEOUT and kid.stand is Stand.SESSION:  # an errand is asked again as any that waits
             self.dress(kid)
 
     def switched(self, kid: Kid, path: str, *, good: bool) -> None:

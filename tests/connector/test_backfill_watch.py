@@ -136,6 +136,12 @@ async def test_nor_is_another_one_each_time_in_a_busy_channel() -> None:
             here.seen(A, number)
 
 
+async def test_nor_is_one_that_was_deleted_before_it_came() -> None:
+    async with watching() as here:
+        here.seen(A, 5)
+        assert [await here.look(a=6), await here.look(a=5), await here.look(a=7)] == [0, 0, 0]
+
+
 async def test_what_was_heard_and_is_not_yet_recorded_is_no_deafness() -> None:
     """It waits for history, or for the disk."""
     async with watching() as here:

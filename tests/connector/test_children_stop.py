@@ -1,4 +1,4 @@
-"""Children as running engines: none is left by a stop, none is started after it, and a session that is not there is told.
+"""Children as running engines: a stop leaves none and lets none start, and a session that cannot be had is told.
 
 Victims are real processes that prove their death; the ladder itself is tested beside the engine.
 """
@@ -16,7 +16,6 @@ from typing import Any
 import anyio
 import pytest
 
-from connector import children as module
 from connector import sessions
 from connector.children import Children, Nursery
 from connector.lane_events import ChildDown, ChildUp, Input, SessionGone
@@ -93,7 +92,7 @@ class Slow:
         self.begun, self.go = asyncio.Event(), asyncio.Event()
         self._start: Callable[..., Awaitable[Engine]] = Engine.start
         self._when = when
-        monkeypatch.setattr(module.Engine, "start", self._slowly)
+        monkeypatch.setattr(Engine, "start", self._slowly)
 
     async def _slowly(self, *args: Any, **more: Any) -> Engine:
         if self._when == "before":
@@ -226,7 +225,7 @@ async def test_a_machine_that_has_no_room_for_a_child_is_an_exit_of_it(
     async def refuse(*_: Any, **__: Any) -> Engine:
         raise OSError(errno.ENOMEM, "Cannot allocate memory")
 
-    monkeypatch.setattr(module.Engine, "start", refuse)
+    monkeypatch.setattr(Engine, "start", refuse)
     here = make()
     here.children.spawn("700", 1, "")
     await here.comes(ChildDown)
@@ -244,6 +243,11 @@ async def test_an_exit_by_itself_is_not_expected_and_its_last_words_are_logged(m
 
 # -- its session ---------------------------------------------------------------------------------------------------
 
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {item.name: item.read_bytes() for item in folder.iterdir()}
+
+
 GOOD = b'{"type":"session","version":3}\n'
 
 
@@ -260,7 +264,7 @@ async def test_a_session_that_cannot_be_resumed_is_told_and_kept_aside_before_th
     assert here.of(SessionGone, ChildUp)[:-1] == ([SessionGone("700")] if gone else [])
     name = "s.jsonl.damaged-1" if gone else "s.jsonl"
     left = {} if content is None else {name: content}
-    assert {item.name: item.read_bytes() for item in tmp_path.iterdir()} == left
+    assert contents(tmp_path) == left
 
 
 async def test_a_damaged_one_that_cannot_be_moved_is_told_all_the_same(

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from connector import queue_page
 from connector.clusters import boundary, clip, excerpt
 
 WHOLE = ["e\u0301", "👍🏽", "👩\u200d👩\u200d👧", "🇩🇪", "❤\ufe0f", "각", "นำ", "🏴\U000e0067\U000e007f", "\r\n"]
@@ -28,6 +29,12 @@ def test_an_endless_cluster_is_cut_all_the_same() -> None:
 def test_an_excerpt_tells_that_it_is_one() -> None:
     assert [excerpt("abcdef", count) for count in (7, 6, 5, 1)] == ["abcdef", "abcdef", "abcd…", "…"]
     assert excerpt("abe\u0301f", 4) == "ab…"
+
+
+def test_so_does_that_of_a_waiting_message() -> None:
+    asked = "x" * 58 + "e\u0301" + "f" * 9
+    assert queue_page.excerpt(f"header\n\n{asked}") == f": `{'x' * 58}e\u0301…`"
+    assert queue_page.excerpt(f"header\n\nx{asked}") == f": `{'x' * 59}…`"
 
 
 @given(st.text(), st.integers(min_value=1, max_value=40))

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -108,9 +108,7 @@ def test_a_new_ledger(tmp_path: Path) -> None:
         assert db.execute("PRAGMA user_version").fetchone() == (VERSION,)
         tables = db.execute("PRAGMA table_list").fetchall()
     strict = {name: bool(is_strict) for _, name, kind, _, _, is_strict in tables if not name.startswith("sqlite_")}
-    assert strict == dict.fromkeys(
-        ["facts", "rounds", "latest", "lanes", "speakers", "dead", "chain", "kept"], True
-    )
+    assert strict == dict.fromkeys(["facts", "rounds", "latest", "lanes", "speakers", "dead", "chain", "kept"], True)
     assert path.stat().st_mode & 0o777 == 0o600
     assert [item.name for item in tmp_path.iterdir()] == [FILE]  # nothing was migrated, so nothing was copied
 
@@ -137,7 +135,7 @@ def garbage(path: Path) -> None:
 
 
 def short_garbage(path: Path) -> None:
-    path.write_bytes(b"x")
+    path.write_bytes(b"xy")  # SQLite takes one byte for none
 
 
 def foreign(path: Path) -> None:
@@ -215,7 +213,7 @@ WRONG = [
 def test_what_cannot_be_used_is_refused_with_file_and_mend_and_nothing_is_overwritten(
     tmp_path: Path, wrong: Callable[[Path], None]
 ) -> None:
-    """Issue: corrupt or future-version database is exit 3 naming file and mend."""
+    """CONTRACT, exit code 3: what only a person can mend."""
     path = tmp_path / FILE
     wrong(path)
     before = {item.name: item.read_bytes() for item in tmp_path.iterdir()}
@@ -237,13 +235,13 @@ def test_no_released_step_was_changed_and_no_name_is_used_again() -> None:
 
 
 @pytest.fixture(params=OLD)
-def old(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Path, int]]:
+def old(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, int]:
     make(tmp_path / FILE, request.param)
-    yield tmp_path / FILE, request.param
+    return tmp_path / FILE, request.param
 
 
 def test_every_older_version_is_brought_up_and_loses_nothing(old: tuple[Path, int], tmp_path: Path) -> None:
-    path, version = old
+    path, _ = old
     assert loaded(tmp_path) == HELD
     assert one(path, "PRAGMA user_version") == VERSION
     (tmp_path / "new").mkdir()

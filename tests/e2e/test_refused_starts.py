@@ -44,14 +44,11 @@ async def test_a_missing_intent_says_what_to_click(tmp_path: Any) -> None:
     assert "MESSAGE CONTENT INTENT" in mend
 
 
-async def test_a_child_that_cannot_be_found_is_refused_by_its_name_and_the_message_is_kept(
+async def test_a_child_that_cannot_be_found_is_refused_by_its_name_before_anybody_asks(
     world: FakeDiscord, home: MakeHome
 ) -> None:
-    ann = world.person("ann")
-    private = world.dm(ann)
+    private = world.dm(world.person("ann"))
     async with home(agent={"command": ["no-such-pi", "--mode", "rpc"]}).running() as run:
-        await run.ready()
-        await world.say(ann, private, "echo kept")
         assert await run.exit() == 3
         (line,) = run.of("connector.refused")
         assert "no-such-pi" in line["reason"]

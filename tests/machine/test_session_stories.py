@@ -18,6 +18,7 @@ from connector.lane_events import (
     ErrandDone,
     Forget,
     Resume,
+    Retire,
     SessionGone,
 )
 from connector.lanes import Lanes, restored
@@ -225,9 +226,9 @@ def test_errands_wait_for_the_turn_take_a_child_where_there_is_none_and_are_answ
     assert lane.sessions == (Session(lane.session, lane.sessions[0].at, "the plan"),)
 
 
-def compacting() -> Simulation:
+def compacting(**rules: object) -> Simulation:
     """A lane whose session is long enough, and whose summary takes a while."""
-    world = simulated()
+    world = simulated(**rules)
     before = world.options
     world.options = lambda lane: replace(before(lane), keep_recent=200, latency_ms=400)
     world.say(1, 7, "long 3000")
@@ -259,14 +260,17 @@ def test_an_errand_whose_child_dies_is_over_and_so_is_one_behind_it_when_the_pro
 
 
 def test_a_prompt_waits_for_an_errand_whatever_an_older_word_of_the_engine_says() -> None:
-    world = compacting()
+    world = compacting(max_children=1)
     world.give(Errand(LANE, "1", commands.Compact(""), world.now))
     (kid,) = world.lanes.kids.values()
     world.give(ChildSays(LANE, kid.child, (), busy=False))
+    world.say(2, 8, "another lane")
     world.say(1, 7, "waits")
     assert kinds(world)[-1] == "Compact"
+    assert not [effect for effect in world.effects if isinstance(effect, Retire)]
     world.seconds(10)
     assert kinds(world)[-2:] == ["Compact", "Prompt"]
+    assert len(done(world)) == 1
 
 
 def test_a_session_that_a_child_brings_along_is_given_up_before_its_first_turn() -> None:
