@@ -50,7 +50,9 @@ def test_a_second_instance_is_refused_and_told_what_to_do(tmp_path: Path) -> Non
         what = f"another instance holds the state folder {tmp_path}"
         mend = "stop it first, or give this one another folder (state.dir, or --instance)"
         assert found.lines() == (f"error: {what}; {mend}",)
-        refused(tmp_path)  # the first refusal took nothing from the holder
+        open_files = os.listdir("/proc/self/fd")
+        refused(tmp_path)
+        assert os.listdir("/proc/self/fd") == open_files
         assert holder.poll() is None
 
 

@@ -3,14 +3,13 @@
 from collections import Counter
 from itertools import pairwise
 
-from crash_scenes import Asked, Scene
-
 from connector import facts, ledger_read, notices
 from connector.ledger import FILE
 from connector.ports import Part
 from engine.marks import mark_of
 from fakes.discord import Post
 from fakes.program import Home
+from tests.system.crash_scenes import Asked, Scene
 
 
 def hold(scene: Scene, kills: int) -> None:

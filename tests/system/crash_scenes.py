@@ -149,7 +149,7 @@ class Scene:
             await unless(over, run.ready())
             for act in acts:
                 await act(lambda event: unless(over, run.logged(event)))
-                await unless(over, self.world.wait_for(self.accepted, LIFE, "a sign on every message"))
+                await unless(over, self.world.wait_for(lambda: hit(cue) or self.accepted(), LIFE, "a sign on each"))
             await unless(over, self.world.wait_for(lambda: hit(cue) or self.settled(), LIFE, "an end of every message"))
             assert hit(cue) or over.done() or not sure, f"{life} was not reached"
             await finish(over, run.kill)

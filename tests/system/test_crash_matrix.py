@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crash_laws import hold, hold_steered
-from crash_scenes import LANES, MESSAGES, REACTIONS, THREADS, Act, Life, Scene
 
 from fakes.discord import Person
 from fakes.program import Home, discord
+from tests.system.crash_laws import hold, hold_steered
+from tests.system.crash_scenes import LANES, MESSAGES, REACTIONS, THREADS, Act, Life, Scene
 
 pytestmark = pytest.mark.timeout(150)
 

@@ -184,25 +184,3 @@ async def test_a_step_between_two_runs_loses_and_delays_nothing(
         assert [content for content, _ in posts][1:] == ["echo: two", "echo: three", "echo: four"]
         assert [text for text in here.asked() if text.startswith("echo")] == ["echo two", "echo three", "echo four"]
         assert await run.stop() == 0
-
-
-@pytest.mark.anyio
-async def test_a_step_back_between_two_runs_keeps_who_came_first(world: FakeDiscord, tmp_path: Path) -> None:
-    """The word "stop" is Stop of the lane's oldest round, also where that was claimed by a clock now behind it."""
-    ann = world.person("ann")
-    here = home(tmp_path, world)
-    async with here.running() as run:
-        await run.ready()
-        [old] = await ask(world, ann, "slow 60000")
-        await run.logged("turn.started")
-        await run.kill()
-    async with here.running(module=("fakes.crashing", f"clock:{-DAY}")) as run:
-        await run.logged("turn.started")
-        [new] = await ask(world, ann, "echo new")
-        await run.logged("message.accepted")
-        await ask(world, ann, "stop")
-        await run.ended(old, new)
-        [stopped, answered] = await told(world, world.dm(ann), 2)
-        assert stopped[0].startswith("Stopped")
-        assert (stopped[1], answered) == (old, ("echo: new", new))
-        assert await run.stop() == 0
