@@ -68,7 +68,7 @@ async def run(program: Program) -> ExitCode:
     refuse(problems(settings))
     folder = state_folder(settings, program.environ)
     for finding in (*trust_findings(settings), *program.token.findings, *prepare_state_folder(folder)):
-        log.warning("connector.finding", key=finding.key, text=finding.text, mend=finding.mend)
+        log.warning("connector.finding", key=finding.key, finding=finding.text, mend=finding.mend)
     processes.become_subreaper()
     with StateLock(folder):
         ledger = Ledger.open(folder)
@@ -116,8 +116,8 @@ class Run:
         if in_row >= settings.supervision.max_wedges:
             await self._refuse_start(in_row)
         await self._ledger.commit([facts.Up(self._clock.now(), version)], at=self._clock.now())
-        await self._sweep(lanes.world)
         self._listen()
+        await self._sweep(lanes.world)
         self._dispatcher.spawn(self._meet_child())
         self._dispatcher.put(await asyncio.to_thread(recovery, lanes.world))
 

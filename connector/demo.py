@@ -31,6 +31,9 @@ Kind = Literal["fake", "pi"]
 TOUR = ("slow 3000", "tool 2000", "md", "err429 1", "dialog", "hang (then: stop)", "exit 1")
 """What shows most in the shortest time."""
 
+LONGEST = 2000
+"""Characters that Discord takes in one message."""
+
 FASTER: Mapping[str, Mapping[str, float]] = {
     "discord": {"stop_timeout": 3},
     "engine": {"turn_timeout": 30, "abort_grace": 5, "run_grace": 10, "kill_after": 2},
@@ -151,6 +154,8 @@ class _Talk:
         """Say each text once the one before has its answer; only answers reach standard output."""
         await self._keeper.until(self._keeper.ready.wait())
         for text in says:
+            if not 0 < len(text.strip()) <= LONGEST:
+                raise Refusal("--say: Discord takes 1 to 2,000 characters a message", "say something shorter")
             message = await self._world.say(self._person, self._place, text)
             await self._keeper.until(self._happens(lambda message=message: self._over(message, answered=True)))
             self._show(sys.stdout)
@@ -167,6 +172,10 @@ class _Talk:
                     self._help()
                 elif line.startswith("/"):
                     await self._command(line)
+                elif len(line) > LONGEST:
+                    _print(
+                        f"not sent: Discord takes {LONGEST:,} characters a message, this has {len(line):,}", sys.stdout
+                    )
                 elif line:
                     said.append(await self._world.say(self._person, self._place, line))
             if not sys.stdin.isatty():  # a script's input ends at once, and it wants its answers

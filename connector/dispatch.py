@@ -277,7 +277,9 @@ class Dispatcher:
         if str(message.id) not in self._rounds:
             return self._said(message, known)
         heard, _ = self._parts.hearing.of_message(message, self._parts.us(message), self._parts.clock.now())
-        return [self._step(Rewrite(str(message.id), heard.claim.text))] if isinstance(heard, Arrived) else []
+        if isinstance(heard, Arrived) and not heard.refusal:
+            return [self._step(Rewrite(str(message.id), heard.claim.text))]
+        return [self._step(Cancel(str(message.id)))]  # what was taken back is not asked
 
     def _step(self, given: Input) -> Stepped:
         step = self.lanes.step(given, self._parts.clock.now(), random.random())  # noqa: S311 - jitter, no secret

@@ -50,21 +50,33 @@ class Stops(Told):
         """The rounds that Stop means: its round, the lane's current or oldest, or all; with what is in their run."""
         word = asked.word.round if asked.word is not None else ""
         rounds = [round_ for round_ in self.world.open_in(asked.lane) if round_.id != word]
+        if not rounds:
+            rounds = self.without_thread(asked.channel)
         match asked.scope:
             case "round":
                 meant = [round_ for round_ in rounds if round_.id == asked.round]
             case "turn":
                 current = [round_ for round_ in rounds if round_.phase is not Phase.WAITING]
                 waiting = [self.world.rounds[name] for name in self.world.lane(asked.lane).waiting if name != word]
-                meant = (current or waiting)[:1]
+                meant = (current or waiting or rounds)[:1]
             case "lane":
                 meant = rounds
             case _:
                 assert_never(asked.scope)
         names = {round_.id for round_ in meant}
         if any(round_.phase in IN_RUN for round_ in meant):
-            names |= {round_.id for round_ in rounds if round_.phase in IN_RUN}
+            lanes = {round_.lane for round_ in meant}
+            names |= {round_.id for round_ in rounds if round_.phase in IN_RUN and round_.lane in lanes}
         return [round_ for round_ in rounds if round_.id in names]
+
+    def without_thread(self, channel: int) -> list[Round]:
+        """Rounds asked in this channel whose thread is not to be had yet: nowhere else could they be stopped."""
+        homeless = [
+            round_
+            for round_ in self.world.rounds.values()
+            if round_.pending and round_.parent == channel and round_.channel not in self.world.threads
+        ]
+        return sorted(homeless, key=lambda round_: (round_.at, round_.id))
 
     def stop_round(self, round_: Round, by: int, targets: frozenset[str]) -> None:
         """One round: its mark, its removal from wherever it is, its receipt."""

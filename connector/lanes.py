@@ -189,6 +189,8 @@ class Lanes(Stops):
             self.see(channel, channel)
             return
         self.record(facts.Redirected(channel, parent))
+        if not self.world.open_in(str(channel)):
+            return
         owed = facts.Owed(f"{channel}/thread/1", "", parent, "notice", notices.no_thread(), channel)
         self.record(owed)
         self.out.append(Post(owed))

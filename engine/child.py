@@ -184,6 +184,10 @@ class Child:
             self._more.set()
         return "queued"
 
+    def hold(self) -> None:
+        """From now on nothing is set free: we end what runs, so what it leaves is ours to end (BEHAVIOUR §7.14)."""
+        HOUSEHOLD.close(self._line)
+
     @property
     def unwritten(self) -> int:
         """Bytes given to `write` that the child has not taken yet."""

@@ -12,7 +12,23 @@ from collections.abc import Callable, Mapping
 from engine import core, processes, waits
 from engine.child import Child, ChildSpec, Exit
 from engine.commands import encode
-from engine.events import Effect, Exited, Input, Kill, Limits, Note, Read, Released, Sent, Stop, Tick, ToolClosed, Write
+from engine.events import (
+    Code,
+    Effect,
+    Exited,
+    Fail,
+    Input,
+    Kill,
+    Limits,
+    Note,
+    Read,
+    Released,
+    Sent,
+    Stop,
+    Tick,
+    ToolClosed,
+    Write,
+)
 from engine.processes import Identity
 from engine.state import Advice, State, advice, deadline
 from engine.wire import Framer, Line
@@ -93,12 +109,24 @@ class Engine:
             return
         self._performing = True
         try:
-            while self._inbox:
-                self.state, effects = core.step(self.state, self._inbox.popleft(), self._clock())
-                self._perform(effects)
+            self._take()
+            # A flood of reads would push an overdue timer ahead of itself for ever (BEHAVIOUR §7.27).
+            due = deadline(self.state)
+            if due is not None and due <= self._clock():
+                self._inbox.append(Tick())
+                self._take()
         finally:
             self._performing = False
         self._arm()
+
+    def _take(self) -> None:
+        """Step through the inbox, effects in order."""
+        while self._inbox:
+            given = self._inbox.popleft()
+            if isinstance(given, Fail) and given.code is Code.RESTART:
+                self._child.hold()
+            self.state, effects = core.step(self.state, given, self._clock())
+            self._perform(effects)
 
     async def stop(self) -> Exit:
         """Stop the child (BEHAVIOUR §1.17); nothing is written from now on."""

@@ -43,6 +43,10 @@ def refused(folder: Path) -> Refusal:
     return found.value
 
 
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
 def test_a_second_instance_is_refused_and_told_what_to_do(tmp_path: Path) -> None:
     with other_instance(tmp_path) as holder:
         found = refused(tmp_path)
@@ -50,9 +54,9 @@ def test_a_second_instance_is_refused_and_told_what_to_do(tmp_path: Path) -> Non
         what = f"another instance holds the state folder {tmp_path}"
         mend = "stop it first, or give this one another folder (state.dir, or --instance)"
         assert found.lines() == (f"error: {what}; {mend}",)
-        open_files = os.listdir("/proc/self/fd")
+        before = open_files()
         refused(tmp_path)
-        assert os.listdir("/proc/self/fd") == open_files
+        assert open_files() == before
         assert holder.poll() is None
 
 
