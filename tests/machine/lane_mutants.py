@@ -63,7 +63,9 @@ MUTANTS = (
     Mutant("15 suppression", Stops, "stop_round", "self.out.append(Withdraw(round_.id))", "pass"),
     Mutant("§2 one abort", Stops, "stop_round", "self.tell(kid, ", "str("),
     Mutant("§4 Stop of the run stops who joined", Stops, "targets", "names |=", "names &=", seed=7),
-    Mutant("16 nobody else", Stops, "targets", "(current or waiting)[:1]", "(current or waiting)[:2]"),
+    Mutant(
+        "16 nobody else", Stops, "targets", "(current or waiting or rounds)[:1]", "(current or waiting or rounds)[:2]"
+    ),
     Mutant(
         "17 the word reports",
         Stops,
