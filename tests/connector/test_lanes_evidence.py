@@ -1,7 +1,5 @@
 """After a child's end, a wedge, a restart (BEHAVIOUR §6; §7.18-22, 30): decided by evidence, from the ledger alone."""
 
-from collections.abc import Callable, Iterator
-
 import pytest
 
 from connector import facts, notices
@@ -9,69 +7,7 @@ from connector.lane_events import ChildDown, ChildSays, OpenThread, Post, Recove
 from connector.world import Phase
 from engine import events as engine
 from engine.events import Code, Outcome
-from tests.machine.lanes_child import Child
-from tests.machine.lanes_machine import Sim, rules
-
-Make = Callable[..., Sim]
-REPEAT = notices.repeat_note()
-
-
-@pytest.fixture
-def make() -> Iterator[Make]:
-    """Worlds with rules of their own, each brought to rest and audited at the end."""
-    made: list[Sim] = []
-
-    def one(**changes: object) -> Sim:
-        made.append(Sim(rules(**changes)))
-        return made[-1]
-
-    yield one
-    for sim in made:
-        sim.settle()
-        sim.db.close()
-
-
-def at(sim: Sim, phase: str) -> tuple[str, Child]:
-    """A round whose prompt has come so far."""
-    name = sim.arrive("11")
-    sim.pump()
-    kid = sim.kid("11")
-    kid.come_up()
-    if phase == "held":
-        sim.hear(kid)
-        kid.orphan_starts()
-        sim.pump()
-        sim.hear(kid)
-        sim.pump()
-        return name, kid
-    sim.do(kid)
-    if phase == "written":
-        return name, kid
-    kid.start()
-    if phase == "tool":
-        kid.tool(sim.now)
-    elif phase == "answered":
-        kid.answer()
-    elif phase == "timeout":
-        kid.times_out()
-    sim.do(kid)
-    return name, kid
-
-
-def state(sim: Sim, name: str) -> tuple[Phase, int, str]:
-    round_ = sim.lanes.world.rounds[name]
-    return round_.phase, round_.attempts, round_.note
-
-
-def ended(sim: Sim) -> int | None:
-    """The code with which the program is asked to end, if it is."""
-    return sim.quit.code if sim.quit is not None else None
-
-
-def end(sim: Sim, name: str) -> tuple[str, str]:
-    """Code and notice."""
-    story = sim.audit.stories[name]
-    return story.ends[0].code, story.owed[0].text
+from tests.connector.lanes_setting import REPEAT, Make, at, end, ended, state
 
 
 @pytest.mark.parametrize("how", ["exit", "crash"])
