@@ -70,6 +70,9 @@ SIGNS = {"accepted": "👀", "waiting": "⏳", "heard": "👂", "answered": "✅
 CARD_DELAY = 1.2
 """Seconds after which a turn gets a card; a shorter one is its answer alone."""
 
+COURTESIES = (React, Typing)
+"""Signs and typing lines go behind everything else of their turn: nobody waits for them, building a request costs."""
+
 RECENT = 4096
 """So many message ids of late are known without asking the ledger."""
 
@@ -202,9 +205,9 @@ class Dispatcher:
             self._lost = True
             self._perform(Quit(ExitCode.STOPPED, "asked to stop while the ledger could not be written"))
             return
-        for step in steps:
-            for effect in step.effects:
-                self._perform(effect)
+        effects = [effect for step in steps for effect in step.effects]
+        for effect in sorted(effects, key=lambda effect: isinstance(effect, COURTESIES)):
+            self._perform(effect)
         self._showing.flush()
         self._arm()
         asked, self._asked = self._asked, []

@@ -181,8 +181,23 @@ class Child:
             return "closed"
         if data:
             self._queue.append(memoryview(data))
+            if len(self._queue) == 1:
+                self._write_now()
             self._more.set()
         return "queued"
+
+    def _write_now(self) -> None:
+        """Write what the pipe takes at once: a command must not wait for its turn of the loop."""
+        block = self._queue[0]
+        try:
+            taken = self._stdin.write(block[:CHUNK])
+        except BrokenPipeError:
+            self._close_stdin()
+            return
+        if taken:
+            self._queue.popleft()
+            if taken < len(block):
+                self._queue.appendleft(block[taken:])
 
     def hold(self) -> None:
         """From now on nothing is set free: we end what runs, so what it leaves is ours to end (BEHAVIOUR §7.14)."""

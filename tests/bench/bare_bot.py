@@ -1,10 +1,12 @@
 """The counterpart: a bare discord.py bot with the durable inserts that the rules demand, and nothing else.
 
-`python -m tests.bench.bare_bot REST GATEWAY DB LOG`: a button press is recorded and written to the stdin of a child
-that logs when it came; a message is recorded, written to that child, its echo recorded and posted.
+`python -m tests.bench.bare_bot REST GATEWAY DB LOG`: a button press is recorded and written to the stdin of the
+same scripted child; a message is recorded, given to that child as a prompt, its answer recorded and posted.
 """
 
 import asyncio
+import json
+import os
 import sqlite3
 import sys
 import time
@@ -15,14 +17,7 @@ import yarl
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
-CHILD = """
-import sys, time
-for line in sys.stdin.buffer:
-    with open(sys.argv[1], "ab", 0) as log:
-        log.write(b"%d %s" % (time.monotonic_ns(), line))
-    sys.stdout.buffer.write(line)
-    sys.stdout.buffer.flush()
-"""
+from fakes.program import FAKE_PI
 
 
 class Bare(discord.Client):
@@ -41,7 +36,11 @@ class Bare(discord.Client):
 
     async def setup_hook(self) -> None:
         self._child = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", CHILD, self._log, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+            *FAKE_PI,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env={**os.environ, "FAKE_PI_LOG": self._log},
+            limit=1 << 24,
         )
 
     async def on_ready(self) -> None:
@@ -50,23 +49,24 @@ class Bare(discord.Client):
     def record(self, body: str) -> None:
         self._db.execute("INSERT INTO facts (body) VALUES (?)", (body,))
 
-    def give(self, text: str) -> None:
+    def give(self, **command: str) -> None:
         assert self._child.stdin is not None
-        self._child.stdin.write(text.encode() + b"\n")
+        self._child.stdin.write(json.dumps(command).encode() + b"\n")
 
     async def on_interaction(self, interaction: discord.Interaction) -> None:
         self.record(f"stop {interaction.id}")
         data: dict[str, object] = dict(interaction.data or {})
-        self.give(f"abort {data.get('custom_id')}")
+        self.give(type="abort", id=str(data.get("custom_id")))
         await interaction.response.defer()
 
     async def on_message(self, message: discord.Message) -> None:
         if message.author == self.user or self.user not in message.mentions:
             return
         self.record(f"claim {message.id} {message.content}")
-        self.give(f"prompt {message.id}")
+        self.give(type="prompt", id=str(message.id), message=f"[discord] #general · ann (1) · {message.id}\n\nhello")
         assert self._child.stdout is not None
-        await self._child.stdout.readline()
+        while b'"agent_settled"' not in await self._child.stdout.readline():
+            continue
         self.record(f"answer {message.id}")
         await message.channel.send(f"echo {message.id}", reference=message, nonce=str(message.id)[-20:])
 

@@ -19,6 +19,9 @@ from tests.bench.pairs import PAIRS, Figure, figure
 
 T = TypeVar("T")
 
+QUIET = 0.05
+"""Seconds of rest before each measurement: reactions and typing lines of the step before are still on their way."""
+
 
 async def until(look: Callable[[], T | None]) -> T:
     """The first value that `look` finds."""
@@ -40,9 +43,10 @@ class Ours:
         with self.home.child_log.open() as log:
             log.seek(self._read)
             for line in log:
-                if line.endswith("\n"):
-                    self._read += len(line.encode())
-                    self._lines.append(json.loads(line))
+                if not line.endswith("\n"):
+                    break
+                self._read += len(line.encode())
+                self._lines.append(json.loads(line))
         for entry in self._lines:
             command = entry.get("command")
             found = entry["kind"] == "command" and isinstance(command, dict) and command.get("type") == kind
@@ -57,6 +61,7 @@ class Ours:
         await until(lambda: self.seen("prompt", str(message)))
         posts = self.world.posts(self.place)
         carrier = posts[-1].id if posts else message
+        await asyncio.sleep(QUIET)
         self._lines.clear()
         start = time.monotonic_ns()
         await self.world.click(self.person, carrier, f"stop:{message}", force=True)
@@ -66,6 +71,7 @@ class Ours:
 
     async def ask(self) -> tuple[float, float]:
         """A message: seconds until the child reads the prompt, and until the answer is stored."""
+        await asyncio.sleep(QUIET)
         self._lines.clear()
         start = time.monotonic_ns()
         message = await self.world.say(self.person, self.place, "hello", mention=True)
@@ -87,32 +93,33 @@ class Theirs:
     def __init__(self, world: FakeDiscord, log: Path, person: Person, place: Place) -> None:
         self.world, self.log, self.person, self.place = world, log, person, place
 
-    def seen(self, words: bytes) -> int | None:
-        """When its child read this line."""
-        if not self.log.exists():
-            return None
-        for line in reversed(self.log.read_bytes().splitlines()[-3:]):
-            at, _, said = line.partition(b" ")
-            if said == words:
-                return int(at)
+    def seen(self, kind: str, name: str) -> int | None:
+        """When its child read this command."""
+        for line in reversed(self.log.read_text().splitlines()[-60:]):
+            if f'"id": "{name}"' in line or f'"id":"{name}"' in line:
+                entry = json.loads(line)
+                if entry["kind"] == "command" and entry["command"].get("type") == kind:
+                    return int(entry["ns"])
         return None
 
     async def stop(self) -> float:
         """A press: seconds until its child reads the line."""
         posts = self.world.posts(self.place)
+        await asyncio.sleep(QUIET)
         number = time.monotonic_ns()
         start = time.monotonic_ns()
         await self.world.click(self.person, posts[-1].id, f"stop:{number}", force=True)
-        came = await until(lambda: self.seen(f"abort stop:{number}".encode()))
+        came = await until(lambda: self.seen("abort", f"stop:{number}"))
         return (came - start) / 1e9
 
     async def ask(self) -> tuple[float, float]:
         """A message: seconds until its child reads it, and until its echo is stored."""
+        await asyncio.sleep(QUIET)
         start = time.monotonic_ns()
         message = await self.world.say(self.person, self.place, "hello", mention=True)
         await self.world.wait_for(lambda: answered(self.world, self.place, message))
         end = time.monotonic_ns()
-        came = await until(lambda: self.seen(f"prompt {message}".encode()))
+        came = await until(lambda: self.seen("prompt", str(message)))
         return (came - start) / 1e9, (end - start) / 1e9
 
 
