@@ -73,6 +73,7 @@ class Ledger:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._db = connection
+        self._full: bool | None = None
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name="ledger", daemon=True)
         self._thread.start()
@@ -139,12 +140,15 @@ class Ledger:
 
     def _write(self, new: Sequence[AnyFact], at: int, closed: tuple[str, ...]) -> None:
         full = any(isinstance(fact, facts.FULL) for fact in new)
-        self._db.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
+        if full is not self._full:
+            self._db.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
+            self._full = full
         self._db.execute("BEGIN IMMEDIATE")
         try:
             for fact in new:
                 write(self._db, fact, at)
-            self._db.executemany("UPDATE rounds SET open = 0 WHERE round = ?", [(name,) for name in closed])
+            if closed:
+                self._db.executemany("UPDATE rounds SET open = 0 WHERE round = ?", [(name,) for name in closed])
             self._db.execute("COMMIT")
         except BaseException:  # whatever it is, nothing of it is kept
             if self._db.in_transaction:

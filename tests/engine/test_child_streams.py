@@ -108,10 +108,13 @@ async def test_after_stop_has_begun_nothing_is_written() -> None:
         group.start_soon(child.pump, deliver)
         child.write(b"before\n")
         await first.wait()
-        child.write(b"not taken yet\n")  # still in the queue when the stop begins
+        child.write(b"x" * (1 << 22))  # more than the pipe takes: the rest waits in the queue when the stop begins
         group.start_soon(write_meanwhile)
         await child.stop()
-    assert (b"".join(heard), await child.wait()) == (b"before\n", Exit(0, expected=True, swept=0))
+    said = b"".join(heard)
+    assert (said[:8], await child.wait()) == (b"before\nx", Exit(0, expected=True, swept=0))
+    assert len(said) < 1 << 22
+    assert b"after" not in said
     assert [*told, child.write(b"later\n")] == ["closed", "closed"]
 
 
