@@ -17,12 +17,11 @@ from connector.status import as_json
 from connector.tracing import Trace, folded
 from connector.world import World
 from engine import processes
+from engine.events import SECOND
 from engine.processes import Identity
 
 SYSTEM_STATE = Path("/var/lib/pi-connector")
 """Where the shipped unit keeps the state folders of its instances (`StateDirectory=`)."""
-
-_SECOND = 1_000_000_000
 
 
 def ledger_folder(settings: Settings, environ: Mapping[str, str], *, system: Path = SYSTEM_STATE) -> Path:
@@ -57,7 +56,7 @@ class Overview:
     def as_json(self) -> dict[str, Any]:
         """CONTRACT's `status --json`."""
         dead = [
-            {"message": letter.message, "round": letter.round, "lane": letter.lane, "since": letter.at // _SECOND}
+            {"message": letter.message, "round": letter.round, "lane": letter.lane, "since": letter.at // SECOND}
             for letter in self.dead
         ]
         return as_json(self.world, self.in_row) | {"dead": dead}
@@ -71,7 +70,7 @@ class Overview:
         lines = lines or ["lanes: nothing runs or waits"]
         lines += [f"agent {kid['child']} of lane {kid['lane']}: process {kid['pid']}" for kid in told["children"]]
         for gate in told["gate"]:
-            if gate["until"] * _SECOND > self.now:
+            if gate["until"] * SECOND > self.now:
                 lines.append(
                     f"gate: nothing is sent to {gate['provider']}/{gate['model']} until {clock(gate['until'])}"
                 )

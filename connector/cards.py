@@ -15,8 +15,8 @@ from connector.header import clean
 from connector.ports import Button
 from connector.world import AT_CHILD, Phase, Round
 from engine import events as engine
+from engine.events import SECOND
 
-_SECOND = 1_000_000_000
 TAIL = 900
 """Characters of growing text that a card shows."""
 
@@ -124,7 +124,7 @@ class Card:
                     self.tokens += usage.input + usage.output
                     self.cost += usage.cost.total if usage.cost else 0.0
             case engine.Retrying(attempt=attempt, attempts=attempts, delay=delay):
-                when = (now + delay) // _SECOND
+                when = (now + delay) // SECOND
                 self.doing = f"the provider failed, try {attempt} of {attempts} <t:{when}:R>"
             case engine.Told(dialog=dialog):
                 self.said = clean(dialog.message or dialog.statusText or dialog.title)
@@ -144,9 +144,9 @@ class Card:
     def _live(self) -> str:
         match self.wait:
             case Wait.BACKOFF:
-                return f"⏳ {notices.asked_again(self.until // _SECOND, model=self.model or None)}"
+                return f"⏳ {notices.asked_again(self.until // SECOND, model=self.model or None)}"
             case Wait.GATE:
-                return f"⏳ {notices.behind_gate(self.until // _SECOND)}"
+                return f"⏳ {notices.behind_gate(self.until // SECOND)}"
             case Wait.AGAIN:
                 return f"⏳ {notices.waits_again()}"
             case Wait.RESTART:
@@ -160,16 +160,16 @@ class Card:
         if self.open:
             tool, since = next(iter(self.open.values()))
             more = f" and {len(self.open) - 1} more" if len(self.open) > 1 else ""
-            doing = f"{tool}{more}, since <t:{since // _SECOND}:R>"
+            doing = f"{tool}{more}, since <t:{since // SECOND}:R>"
         else:
             doing = self.doing
-        counts = [f"began <t:{self.since // _SECOND}:R>"] if self.since else []
+        counts = [f"began <t:{self.since // SECOND}:R>"] if self.since else []
         counts += [f"{self.tools} tools"] if self.tools > 1 else []
         counts += [f"{self.tokens:,} tokens"] if self.tokens else []
         lines = [f"⚙️ {' · '.join([doing, *counts])}"]
         if self.open and self.cpu is not None:
             tool, since = next(iter(self.open.values()))
-            lines.append(f"⏳ {tool} has been open since <t:{since // _SECOND}:R>: {self.cpu.value}. Stop ends it.")
+            lines.append(f"⏳ {tool} has been open since <t:{since // SECOND}:R>: {self.cpu.value}. Stop ends it.")
         lines += [self.said] if self.said else []
         if self.text.strip() and not self.open:
             lines.append(quoted(self.text[-TAIL:]))
@@ -179,7 +179,7 @@ class Card:
         words = [self.code]
         if self.since:
             words.append(f"{self.tools} tool{'' if self.tools == 1 else 's'}")
-            words.append(f"{max(0, self.ended - self.since) / _SECOND:.0f} s")
+            words.append(f"{max(0, self.ended - self.since) / SECOND:.0f} s")
         words += [f"{self.tokens:,} tokens"] if self.tokens else []
         words += [f"{self.cost:.4f}"] if self.cost else []
         words += [f"`{clean(self.model).replace('`', ' ').strip()}`"] if self.model else []

@@ -7,11 +7,12 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
-_SECOND = 1_000_000_000
+from engine.events import SECOND
+
 _FIRST, _CAP = 0.5, 60.0
 _STABLE = 30.0
-_HOUR = 3_600 * _SECOND
-_SPACING = 5 * _SECOND
+_HOUR = 3_600 * SECOND
+_SPACING = 5 * SECOND
 _PER_HOUR = 40
 
 
@@ -42,7 +43,7 @@ class Pauses:
 
     def after_failure(self, *, floor: float = 0.0) -> float:
         """Seconds to wait before the next attempt, at least `floor`."""
-        if self._up_ns is not None and self._clock.now_ns() - self._up_ns >= _STABLE * _SECOND:
+        if self._up_ns is not None and self._clock.now_ns() - self._up_ns >= _STABLE * SECOND:
             self._failures = 0
         self._up_ns = None
         full = min(_CAP, _FIRST * float(1 << min(self._failures, 16)))
@@ -73,7 +74,7 @@ class Budget:
             waits.append(min(self._made[0], now) + _HOUR - now)
         if self._last_ns is not None:
             waits.append(self._last_ns + _SPACING - self._clock.now_ns())
-        return max(waits) / _SECOND
+        return max(waits) / SECOND
 
     def spent(self) -> int:
         """Note one IDENTIFY; its instant, to be remembered for the next process."""

@@ -32,14 +32,14 @@ from connector.outbox_moves import (
     Told,
 )
 from connector.ports import Button
+from engine.events import SECOND
 
-_SECOND = 1_000_000_000
-NONCE_WINDOW = 180 * _SECOND
+NONCE_WINDOW = 180 * SECOND
 """How long Discord surely remembers a nonce; it forgets it at some time after that."""
-FORGOTTEN = 600 * _SECOND
+FORGOTTEN = 600 * SECOND
 """After this it has surely forgotten it."""
 EDIT_PACE = 1_200_000_000
-_RETRY_CAP = 60 * _SECOND
+_RETRY_CAP = 60 * SECOND
 _OTHERS = 2
 _REMEMBERED = 2_000
 
@@ -69,7 +69,7 @@ class _Tries:
             self.first = now
 
     def failed(self, now: int, after: int) -> None:
-        pause = min(_RETRY_CAP, _SECOND << min(self.failures, 10))
+        pause = min(_RETRY_CAP, SECOND << min(self.failures, 10))
         self.failures += 1
         self.due = now + max(pause, after)
 

@@ -22,8 +22,8 @@ from connector.people_desk import Desk
 from connector.ports import Commanded
 from connector.world import Lane, Phase, Session
 from engine import commands, pi
+from engine.events import SECOND
 
-_SECOND = 1_000_000_000
 _NOTHING_TO_COMPACT = "Nothing to compact"
 _SHOWN = 40
 """So many models or commands are listed; the rest is found by typing."""
@@ -345,7 +345,7 @@ def _model_named(models: tuple[Model, ...], wanted: str) -> Model | None:
 def _line(number: int, one: Session, lane: Lane) -> str:
     name = f"**{_clean(one.name)}** · " if one.name else ""
     here = " · the present one" if one.path == lane.session else ""
-    return f"{number}. {name}<t:{one.at // _SECOND}:f>{here}"
+    return f"{number}. {name}<t:{one.at // SECOND}:f>{here}"
 
 
 def _title(number: int, one: Session) -> str:
@@ -353,7 +353,7 @@ def _title(number: int, one: Session) -> str:
 
 
 def _day(at: int) -> str:
-    return f"{datetime.fromtimestamp(at / _SECOND, UTC):%Y-%m-%d %H:%M} UTC"
+    return f"{datetime.fromtimestamp(at / SECOND, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _clean(text: str) -> str:

@@ -11,8 +11,8 @@ from connector.outbox import Outbox, nonce
 from connector.outbox_moves import Action, Edit, Later, Look, Missing, Never, Other, Outcome, Send, Show, Stands, Told
 from connector.ports import Attached, Button, Discord, Part, PostLater, PostNever, PostOther
 from connector.render import AsFile, render
+from engine.events import SECOND
 
-_SECOND = 1_000_000_000
 _TYPING = 8.0
 _TYPING_TRIES = 3
 _FILE_LIMIT = 10_000_000
@@ -108,7 +108,7 @@ class Posting:
         self._wake.set()
 
     async def _ring(self, due: int) -> None:
-        await self._clock.sleep(max(0, due - self._clock.now_ns()) / _SECOND)
+        await self._clock.sleep(max(0, due - self._clock.now_ns()) / SECOND)
         self._wake.set()
 
     def _tell(self, fact: Told) -> None:
@@ -151,7 +151,7 @@ class Posting:
             return Other()
         except PostLater as error:
             self._log.info("post.later", reason=error.reason, after=error.after)
-            return Later(round(error.after * _SECOND))
+            return Later(round(error.after * SECOND))
         except PostNever as error:
             self._log.warning("post.refused", channel=str(_channel(action)), reason=error.reason)
             return Never(error.reason)

@@ -7,14 +7,13 @@ from connector import clusters
 from connector.ports import Button, Rows
 from connector.status import MANY, PHASES
 from connector.world import Phase, Round, World
+from engine.events import SECOND
 
 PAGE = 8
 """Items of a page: two of them share a row of buttons, and one row of five is left for turning pages."""
 
 EXCERPT = 61
 """Characters of what was asked that are shown, the ellipsis included."""
-
-_SECOND = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ def other_lanes(world: World, here: str) -> list[str]:
     for key in sorted(world.lanes):
         waiting = world.lane(key).waiting
         if key != here and waiting:
-            since = min(world.rounds[name].at for name in waiting) // _SECOND
+            since = min(world.rounds[name].at for name in waiting) // SECOND
             people = sorted({world.rounds[name].author for name in waiting})
             by = ", ".join(f"<@{person}>" for person in people[:5]) + (" and others" if len(people) > 5 else "")
             found.append(
@@ -66,7 +65,7 @@ def other_lanes(world: World, here: str) -> list[str]:
 
 
 def _at_work(round_: Round) -> str:
-    when = f" <t:{round_.until // _SECOND}:R>" if round_.phase is Phase.BACKOFF and round_.until else ""
+    when = f" <t:{round_.until // SECOND}:R>" if round_.phase is Phase.BACKOFF and round_.until else ""
     return f"{PHASES[round_.phase].capitalize()}{when}: {_whose(round_)}"
 
 
@@ -75,7 +74,7 @@ def _item(place: int, round_: Round) -> str:
 
 
 def _whose(round_: Round) -> str:
-    return f"by <@{round_.author}>, since <t:{round_.at // _SECOND}:R>{excerpt(round_.text)}"
+    return f"by <@{round_.author}>, since <t:{round_.at // SECOND}:R>{excerpt(round_.text)}"
 
 
 def excerpt(text: str) -> str:

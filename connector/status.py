@@ -7,6 +7,7 @@ from connector.header import clean
 from connector.lanes import Lanes
 from connector.ledger_read import DeadLetter
 from connector.world import AT_CHILD, Phase, Round, World
+from engine.events import SECOND
 
 PHASES = {
     Phase.WAITING: "waiting",
@@ -21,8 +22,6 @@ PHASES = {
 MANY = 20
 """So many lanes, or dead letters, are told one by one."""
 
-_SECOND = 1_000_000_000
-
 
 def lane_lines(lanes: Lanes, lane: str, dead: Sequence[DeadLetter], now: int) -> list[str]:
     """What goes on in one lane, for whoever may see it; `dead` are this lane's dead letters, oldest first."""
@@ -36,7 +35,7 @@ def all_lines(lanes: Lanes, here: str, dead: Sequence[DeadLetter], now: int) -> 
     if len(others) > MANY:
         lines.append(f"… and {len(others) - MANY} more conversations with work.")
     for (provider, model), until in sorted(lanes.world.gates.items()):
-        when = f"before <t:{until // _SECOND}:R>" if until > now else "but one message, to see whether it answers"
+        when = f"before <t:{until // SECOND}:R>" if until > now else "but one message, to see whether it answers"
         lines.append(f"Nothing is sent to `{_name(provider)}/{_name(model)}` {when}.")
     return lines + _dead(dead, told_where=True)
 
@@ -54,7 +53,7 @@ def _counts(rounds: Sequence[Round]) -> list[str]:
     words = [f"{running} running", f"{waiting} waiting"]
     words += [f"{posting} answered and being posted"] if posting else []
     backing = [round_ for round_ in rounds if round_.phase is Phase.BACKOFF]
-    words += [f"asked again <t:{r.until // _SECOND}:R>" if r.until else "asked again now" for r in backing]
+    words += [f"asked again <t:{r.until // SECOND}:R>" if r.until else "asked again now" for r in backing]
     return words
 
 
@@ -64,7 +63,7 @@ def _gate(lanes: Lanes, key: str, now: int) -> list[str]:
     round_ = lanes.world.rounds.get(name)
     if round_ is None or round_.phase is not Phase.WAITING:
         return []
-    return ["held back by the provider's limit" + (f" until <t:{until // _SECOND}:R>" if until > now else "")]
+    return ["held back by the provider's limit" + (f" until <t:{until // SECOND}:R>" if until > now else "")]
 
 
 def _dead(dead: Sequence[DeadLetter], *, told_where: bool) -> list[str]:
@@ -74,7 +73,7 @@ def _dead(dead: Sequence[DeadLetter], *, told_where: bool) -> list[str]:
     lines = [f"Given up after every allowed try: {len(dead)}."]
     for letter in list(reversed(dead))[:MANY]:
         where = f" in <#{letter.lane}>" if told_where else ""
-        lines.append(f"- message {letter.message}{where}, <t:{letter.at // _SECOND}:R>")
+        lines.append(f"- message {letter.message}{where}, <t:{letter.at // SECOND}:R>")
     return lines
 
 
@@ -88,7 +87,7 @@ def as_json(world: World, in_row: int) -> dict[str, Any]:
         "lanes": {key: [_round(round_) for round_ in world.open_in(key)] for key in sorted(world.lanes)},
         "children": [{"child": child.child, "lane": child.lane, "pid": child.pid} for child in world.children.values()],
         "gate": [
-            {"provider": provider, "model": model, "until": until // _SECOND}
+            {"provider": provider, "model": model, "until": until // SECOND}
             for (provider, model), until in sorted(world.gates.items())
         ],
         "chain": in_row,
@@ -101,6 +100,6 @@ def _round(round_: Round) -> dict[str, Any]:
         "round": round_.id,
         "phase": PHASES[round_.phase],
         "attempts": round_.attempts,
-        "since": round_.at // _SECOND,
-        "until": round_.until // _SECOND or None,
+        "since": round_.at // SECOND,
+        "until": round_.until // SECOND or None,
     }

@@ -12,8 +12,8 @@ from connector.findings import one_line
 from connector.ledger_read import Step
 from connector.redact import Redactor
 from connector.world import World
+from engine.events import SECOND
 
-_SECOND = 1_000_000_000
 _TEXTS = frozenset({"text", "said"})
 """Fields that hold what people or the model wrote: a trace tells how long they are."""
 
@@ -80,7 +80,7 @@ def folded(known: Iterable[facts.AnyFact]) -> World:
 
 def instant(nanos: int) -> str:
     """As the log writes it, so that a step can be found there."""
-    at = datetime.fromtimestamp(nanos // _SECOND, UTC).replace(microsecond=nanos % _SECOND // 1000)
+    at = datetime.fromtimestamp(nanos // SECOND, UTC).replace(microsecond=nanos % SECOND // 1000)
     return at.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 

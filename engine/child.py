@@ -186,22 +186,24 @@ class Child:
             self._more.set()
         return "queued"
 
-    def _write_now(self) -> None:
-        """Write what the pipe takes at once: a command must not wait for its turn of the loop."""
+    def hold(self) -> None:
+        """From now on nothing is set free: we end what runs, so what it leaves is ours to end (BEHAVIOUR §7.14)."""
+        HOUSEHOLD.close(self._line)
+
+    def _write_now(self) -> bool:
+        """Write what the pipe takes at once, so that no command waits for its turn of the loop; False if it is full."""
         block = self._queue[0]
         try:
             taken = self._stdin.write(block[:CHUNK])
         except BrokenPipeError:
             self._close_stdin()
-            return
-        if taken:
-            self._queue.popleft()
-            if taken < len(block):
-                self._queue.appendleft(block[taken:])
-
-    def hold(self) -> None:
-        """From now on nothing is set free: we end what runs, so what it leaves is ours to end (BEHAVIOUR §7.14)."""
-        HOUSEHOLD.close(self._line)
+            return True
+        if taken is None:
+            return False
+        self._queue.popleft()
+        if taken < len(block):
+            self._queue.appendleft(block[taken:])
+        return True
 
     @property
     def unwritten(self) -> int:
@@ -294,20 +296,11 @@ class Child:
             if not self._queue:
                 await self._more.wait()
                 self._more = anyio.Event()
-                continue
-            block = self._queue[0]
-            try:
-                taken = self._stdin.write(block[:CHUNK])
-                if taken is None:
+            elif self._write_now():
+                await anyio.lowlevel.checkpoint()
+            else:
+                with contextlib.suppress(anyio.ClosedResourceError):
                     await anyio.wait_writable(self._stdin)
-                    continue
-            except (BrokenPipeError, anyio.ClosedResourceError):
-                self._close_stdin()
-                return
-            self._queue.popleft()
-            if taken < len(block):
-                self._queue.appendleft(block[taken:])
-            await anyio.lowlevel.checkpoint()
 
     async def _read(self, stream: io.FileIO, take: Deliver) -> None:
         left_behind = 0
