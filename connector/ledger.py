@@ -45,6 +45,9 @@ _LATEST: dict[type, Callable[[AnyFact], str]] = {
 _ELSEWHERE = (*_LATEST, facts.CardOver)
 """What a start learns from `latest`, not from the rounds that are open."""
 
+OFFERED = "Offered"
+"""The topic of `latest` that tells the last Retry offered in each channel; no start has to know it."""
+
 CHECKED = 32 << 20
 """Bytes; a larger ledger is not read through at a start: damage shows when it is touched."""
 
@@ -310,6 +313,9 @@ def find_again(db: sqlite3.Connection, fact: AnyFact, body: str) -> None:
             db.execute("INSERT OR IGNORE INTO dead (round) VALUES (?)", (name,))
         case facts.Owed(key, ""):
             db.execute("INSERT OR IGNORE INTO latest (topic, key, body) VALUES ('Owed', ?, ?)", (key, body))
+        case facts.Owed(retry=True, channel=channel):
+            offer = (OFFERED, str(channel), body)
+            db.execute("INSERT OR REPLACE INTO latest (topic, key, body) VALUES (?, ?, ?)", offer)
         case facts.Dropped(key):
             db.execute("DELETE FROM latest WHERE topic = 'Owed' AND key = ?", (key,))
         case facts.Posted(key, part, parts) if part + 1 >= parts:
@@ -319,6 +325,8 @@ def find_again(db: sqlite3.Connection, fact: AnyFact, body: str) -> None:
             db.execute("UPDATE lanes SET channel = ?, thread_of = ? WHERE lane = ?", lane)
         case facts.Redirected(channel, parent):
             db.execute("UPDATE lanes SET channel = ?, thread_of = 0 WHERE lane = ?", (parent, str(channel)))
+            moved = (str(parent), OFFERED, str(channel))
+            db.execute("UPDATE OR REPLACE latest SET key = ? WHERE topic = ? AND key = ?", moved)
         case _:
             pass
 
@@ -328,7 +336,8 @@ def load(db: sqlite3.Connection) -> Known:
 
     These come last: a claim of an open round may be older than what has been said in its lane since.
     """
-    world: list[AnyFact] = [_decoder.decode(row[0]) for row in db.execute("SELECT body FROM latest")]
+    latest = db.execute("SELECT body FROM latest WHERE topic <> ?", (OFFERED,))
+    world: list[AnyFact] = [_decoder.decode(row[0]) for row in latest]
     people: dict[str, list[int]] = {}
     for lane, author in db.execute("SELECT lane, author FROM speakers"):
         people.setdefault(lane, []).append(author)

@@ -61,6 +61,8 @@ class People:
                 await self._status(heard)
             case "queue":
                 await self._queue(heard)
+            case "retry":
+                await Buttons(self.desk).again(heard)
             case "trace":
                 found = _ID.search(heard.options.get("message", "").strip())
                 await (self._trace(heard, int(found[1])) if found else heard.answer(notices.untold()))
