@@ -70,7 +70,7 @@ async def eventful(world: FakeDiscord, run: Running) -> None:
     ann, stranger, private = world.person("ann"), world.person("stranger"), world.dm(world.person("ann"))
     await world.say(stranger, world.channel("general"), "echo xyzzy", mention=True)
     await run.ended(await world.say(ann, private, "err429 4"))
-    words = await world.say(ann, private, "slow 600 xyzzy")
+    words = await world.say(ann, private, "slow 1500 xyzzy")
     await run.logged("turn.started", 3)
     steered = await world.say(ann, private, "echo xyzzy steered")
     await run.ended(words, steered)
