@@ -1,36 +1,36 @@
 """Builds the concrete things of `run` and takes them down again in order; it does nothing else."""
 
 import asyncio
-import contextlib
 import signal
 from collections.abc import Callable, Coroutine, MutableMapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from connector import chain, facts, notices, sessions, started
+from connector import chain, facts, started
 from connector.access import Rules, Us, admits
 from connector.backfill import Backfill
+from connector.beginning import recovery, refuse_start, sweep_left
 from connector.check_child import refuse_unfit
 from connector.children import Children
 from connector.clock import Clock
-from connector.dispatch import Dispatcher, Parts
+from connector.dispatch import Dispatcher
 from connector.exits import ExitCode, Refusal
 from connector.gateway import Gateway
 from connector.gateway_memory import remembered
 from connector.hearing import Hearing
 from connector.interactions import Hooks
-from connector.lane_events import Quit, Recover, Shutdown
+from connector.lane_effects import Quit
+from connector.lane_events import Shutdown
 from connector.lanes import Lanes, restored
 from connector.ledger import Known, Ledger, LedgerBroken
 from connector.lock import StateLock
 from connector.logs import Logs
 from connector.messages import Author, Message, Place
-from connector.outbox import nonce
 from connector.people import People
 from connector.people_desk import Desk
 from connector.people_session import SessionActs
-from connector.ports import Connected, Disconnected, Part, PostLater, PostNever
+from connector.performing import Parts
+from connector.ports import Connected, Disconnected
 from connector.posting import Posting
 from connector.settings import Settings, nanoseconds
 from connector.settings_load import problems, refuse
@@ -38,12 +38,7 @@ from connector.state_folder import prepare_state_folder, state_folder
 from connector.token import Token
 from connector.trust import trust_findings
 from connector.wiring import access_rules, child_spec, discord_options, lane_rules, nursery
-from connector.world import AT_CHILD, World
-from engine import processes, sweep
-from engine.processes import Identity
-
-REFUSAL_BOUND = 30.0
-"""Seconds for telling the lanes that this start refuses."""
+from engine import processes
 
 LONG_RESUME = 60_000_000_000
 """Nanoseconds without a gateway after which even a resumed session's channels are read."""
@@ -114,10 +109,10 @@ class Run:
         version = await self._tell_start(known, lanes)
         self._build(lanes, known)
         if in_row >= settings.supervision.max_wedges:
-            await self._refuse_start(in_row)
+            await refuse_start(self._gateway, self._dispatcher, in_row, settings.supervision.max_wedges)
         await self._ledger.commit([facts.Up(self._clock.now(), version)], at=self._clock.now())
         self._listen()
-        await self._sweep(lanes.world)
+        await sweep_left(lanes.world, self._ledger, self._clock, self._log, kill_after=settings.engine.kill_after)
         self._dispatcher.spawn(self._meet_child())
         self._dispatcher.put(await asyncio.to_thread(recovery, lanes.world))
 
@@ -193,55 +188,6 @@ class Run:
             dead=await self._ledger.dead(),
         )
         return found.version
-
-    async def _refuse_start(self, in_row: int) -> None:
-        """Too many failed starts in a row: say so where somebody waits, and refuse (BEHAVIOUR §6)."""
-        most = self._settings.supervision.max_wedges
-        await self._say_refused(in_row)
-        raise Refusal(
-            f"the agent failed {in_row} times in a row (supervision.max_wedges = {most})",
-            "see the log for why, mend it, then run pi-connector reset-wedges",
-        )
-
-    async def _say_refused(self, in_row: int) -> None:
-        """One post in each lane that has a message waiting; a Discord that cannot be reached is left alone."""
-        world = self._dispatcher.lanes.world
-        waiting = [lane for lane in world.lanes.values() if lane.waiting]
-        if not waiting:
-            return
-        up = asyncio.Event()
-        self._dispatcher.on_connected = lambda _: up.set()
-        gateway = asyncio.create_task(self._gateway.run())
-        with contextlib.suppress(TimeoutError, Refusal):
-            async with asyncio.timeout(REFUSAL_BOUND):
-                await asyncio.wait({gateway, asyncio.create_task(up.wait())}, return_when=asyncio.FIRST_COMPLETED)
-                for lane in waiting:
-                    first = world.rounds[lane.waiting[0]]
-                    part = Part(lane.channel, notices.too_many_failures(in_row), nonce(f"{first.id}/refused", in_row))
-                    with contextlib.suppress(PostLater, PostNever):
-                        await self._gateway.post(part)
-        await self._gateway.close()
-        await asyncio.gather(gateway, return_exceptions=True)
-
-    async def _sweep(self, world: World) -> None:
-        """End every child of an earlier life that still runs, with its descendants (BEHAVIOUR §6)."""
-        for child in list(world.children.values()):
-            who = Identity(child.pid, child.started)
-            swept = 0
-            if processes.alive(who):
-                swept = (await sweep.end_tree(who, kill_after=self._settings.engine.kill_after)).ended
-                self._log.warning(
-                    "engine.exit",
-                    child=child.child,
-                    lane=child.lane,
-                    code=-9,
-                    expected=False,
-                    swept=swept,
-                    reason="left behind by an earlier start",
-                )
-            ended = facts.ChildEnded(child.child, 0, expected=False)
-            world.apply(ended)
-            await self._ledger.commit([ended], at=self._clock.now())
 
     def _listen(self) -> None:
         """SIGTERM and SIGINT: the first asks to stop, a second one skips the draining."""
@@ -339,16 +285,3 @@ def allowed(rules: Rules) -> Any:
         return admits(rules, somebody, place) is None or not (rules.operators | rules.users)
 
     return judge
-
-
-def recovery(world: World) -> Recover:
-    """What the session files tell of the rounds that were at a child."""
-    begun: set[str] = set()
-    tooled: set[str] = set()
-    for lane in world.lanes.values():
-        rounds = {str(r.message): r.id for name in lane.held if (r := world.rounds[name]).phase in AT_CHILD}
-        if rounds and lane.session:
-            told = sessions.evidence(Path(lane.session), rounds.keys())
-            begun |= {rounds[mark] for mark in told.begun}
-            tooled |= {rounds[mark] for mark in told.tooled}
-    return Recover(frozenset(begun), frozenset(tooled))

@@ -10,54 +10,38 @@ from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
-from connector import facts, notices
-from connector.access import Us
+from connector import facts
 from connector.cards import Cpu
 from connector.children import Children
-from connector.clock import Clock
 from connector.exits import ExitCode
-from connector.hearing import Hearing, knows
+from connector.hearing import knows
+from connector.lane_effects import (
+    ErrandDone,
+    Quit,
+)
 from connector.lane_events import (
-    Amend,
     Arrived,
-    Behind,
     Cancel,
     CardDone,
     ChildSays,
-    Effect,
-    ErrandDone,
     Input,
-    Log,
-    OpenThread,
-    Post,
     PostDone,
-    Quit,
-    React,
     Recover,
-    Retire,
     Rewrite,
     Shutdown,
-    Spawn,
-    Tell,
     Tick,
-    Typing,
-    Withdraw,
 )
 from connector.lanes import Lanes, Stepped
-from connector.ledger import Ledger
-from connector.logs import Log as Logger
 from connector.messages import Message
 from connector.outbox_moves import Told
+from connector.performing import COURTESIES, Hands, Parts, Performing
 from connector.ports import (
     Changed,
     Commanded,
     Connected,
     Disconnected,
-    Discord,
     Gone,
     Heard,
-    PostLater,
-    PostNever,
     Pressed,
     Said,
 )
@@ -66,30 +50,11 @@ from connector.recording import Recording
 from connector.showing import Showing
 from connector.threads import Threads
 
-SIGNS = {"accepted": "👀", "waiting": "⏳", "heard": "👂", "answered": "✅", "failed": "⚠️", "stopped": "🛑"}
 CARD_DELAY = 1.2
 """Seconds after which a turn gets a card; a shorter one is its answer alone."""
 
-COURTESIES = (React, Typing)
-"""Signs and typing lines go behind everything else of their turn: nobody waits for them, building a request costs."""
-
 RECENT = 4096
 """So many message ids of late are known without asking the ledger."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What a dispatcher works with."""
-
-    lanes: Lanes
-    ledger: Ledger
-    discord: Discord
-    hearing: Hearing
-    clock: Clock
-    log: Logger
-    reactions: bool
-    cards: bool
-    us: Callable[[Message], Us]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +85,19 @@ class Dispatcher:
         self.posting: Posting
         self._showing = Showing(
             parts.lanes, lambda: self.posting, self._threads.opening, parts.clock.now, on=parts.cards
+        )
+        self._performing = Performing(
+            parts,
+            Hands(
+                children=lambda: self.children,
+                posting=lambda: self.posting,
+                threads=self._threads,
+                showing=self._showing,
+                spawn=self.spawn,
+                ask=self.ask,
+                errand_done=lambda effect: self.on_errand(effect),  # noqa: PLW0108 - set later
+                quit=self._quit,
+            ),
         )
         self.on_said: Callable[[Said], None] = self.put
         self.on_connected: Callable[[Connected], None] = lambda _: None
@@ -181,6 +159,10 @@ class Dispatcher:
         if not self._ending.done():
             self._ending.set_exception(error)
 
+    def _quit(self, effect: Quit) -> None:
+        if not self._ending.done():
+            self._ending.set_result(effect)
+
     async def ending(self) -> Quit:
         """How the lanes want the program to end; raises what went wrong beyond repair."""
         return await asyncio.shield(self._ending)
@@ -203,11 +185,11 @@ class Dispatcher:
         steps = [step for given in batch for step in self._steps(given, known)]
         if not await self._recording.keep(steps, self._claims, self._leaving):
             self._lost = True
-            self._perform(Quit(ExitCode.STOPPED, "asked to stop while the ledger could not be written"))
+            self._performing.perform(Quit(ExitCode.STOPPED, "asked to stop while the ledger could not be written"))
             return
         effects = [effect for step in steps for effect in step.effects]
         for effect in sorted(effects, key=lambda effect: isinstance(effect, COURTESIES)):
-            self._perform(effect)
+            self._performing.perform(effect)
         self._showing.flush()
         self._arm()
         asked, self._asked = self._asked, []
@@ -303,70 +285,6 @@ class Dispatcher:
 
     def _leaving(self) -> bool:
         return any(isinstance(given, Shutdown) for given in self._inbox)
-
-    # -- out -------------------------------------------------------------------------------------------------------
-
-    def _perform(self, effect: Effect) -> None:
-        match effect:
-            case Spawn(lane, child):
-                self.children.spawn(lane, child, self.lanes.world.lane(lane).session)
-            case Retire(lane, child):
-                self.children.retire(lane, child)
-            case Tell(lane, child, given):
-                self.children.tell(lane, child, given)
-            case OpenThread():
-                self._threads.expect(effect)
-                self.spawn(self._open_thread(effect))
-            case Post(owed, posted, last, fresh):
-                if not self._threads.holds(owed):
-                    self.posting.owe(owed, posted=posted, last=last, fresh=fresh)
-            case Amend():
-                self.spawn(self._amend(effect))
-            case Withdraw(round_):
-                self._withdraw(round_)
-            case React(channel, message, sign):
-                if self._parts.reactions:
-                    self.spawn(self._react(channel, message, SIGNS[sign]))
-            case Typing(channel, on):
-                if channel not in self._threads.opening or not on:
-                    self.posting.typing(channel, on=on)
-            case Behind():
-                self._showing.behind(effect)
-            case ErrandDone():
-                self.on_errand(effect)
-            case Log(event, fields):
-                self._parts.log.info(event, **dict(fields))
-            case Quit():
-                if not self._ending.done():
-                    self._ending.set_result(effect)
-            case _:
-                assert_never(effect)
-
-    async def _amend(self, effect: Amend) -> None:
-        """Verified, not hoped: what the stopped turn's tools left running is looked for, off the loop, and named."""
-        left = await asyncio.to_thread(self.children.left, effect.lane, effect.child)
-        self.posting.show(effect.key, effect.channel, notices.settled(effect.text, left))
-        self.posting.finish(effect.key)
-
-    def _withdraw(self, round_: str) -> None:
-        self._threads.withdraw(round_)
-        self.posting.drop(round_)
-
-    async def _react(self, channel: int, message: int, sign: str) -> None:
-        """A sign is a courtesy: one that fails is logged and left."""
-        try:
-            await self._parts.discord.react(channel, message, sign)
-        except (PostLater, PostNever) as trouble:
-            self._parts.log.debug("reaction.failed", message_id=message, reason=trouble.reason)
-
-    async def _open_thread(self, effect: OpenThread) -> None:
-        """Held until its end is recorded: what is decided meanwhile still belongs to a thread that may not be had."""
-        done = await self._threads.open(effect)
-        await self.ask(done)
-        self._threads.release(done)
-        self._showing.thread_done(done.channel, done.parent, opened=done.opened)
-        if str(done.channel) in self.lanes.shown:
-            self.posting.typing(done.channel if done.opened else done.parent, on=True)
 
     def posted(self, fact: Told) -> None:
         """What became of a post or of a card."""

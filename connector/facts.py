@@ -8,11 +8,15 @@ from enum import StrEnum
 from typing import Literal
 
 import msgspec
-from msgspec import Struct
 
-
-class Fact(Struct, frozen=True, tag_field="fact", omit_defaults=True):
-    """One thing that happened."""
+from connector.facts_base import Fact as Fact
+from connector.facts_process import ChildEnded as ChildEnded
+from connector.facts_process import ChildStarted as ChildStarted
+from connector.facts_process import Down as Down
+from connector.facts_process import Fell as Fell
+from connector.facts_process import Forgiven as Forgiven
+from connector.facts_process import Good as Good
+from connector.facts_process import Up as Up
 
 
 class Origin(StrEnum):
@@ -252,23 +256,6 @@ class ThreadOpened(Fact, frozen=True, tag="thread"):
     parent: int
 
 
-class ChildStarted(Fact, frozen=True, tag="child-started"):
-    """A child process: a start ends what of it still runs (same pid and start time, BEHAVIOUR §6)."""
-
-    child: int
-    lane: str
-    pid: int
-    started: str
-
-
-class ChildEnded(Fact, frozen=True, tag="child-ended"):
-    """The child is gone: status, or minus the signal."""
-
-    child: int
-    code: int
-    expected: bool
-
-
 class Redirected(Fact, frozen=True, tag="redirected"):
     """No thread could be opened: what belongs to it is posted in `parent` instead."""
 
@@ -289,41 +276,6 @@ class LaneKnown(Fact, frozen=True, tag="lane"):
     people: tuple[int, ...] = ()
     bots_in_row: int = 0
     thread_of: int = 0
-
-
-class Up(Fact, frozen=True, tag="up"):
-    """The connector started."""
-
-    at: int
-    version: str = ""
-
-
-class Fell(Fact, frozen=True, tag="fell"):
-    """A reason to exit with 1, recorded when it happened: wedge, exit in a turn, internal fault (BEHAVIOUR §6)."""
-
-    at: int
-    reason: str
-    busy: int = 0
-
-
-class Good(Fact, frozen=True, tag="good"):
-    """A turn settled well: the row of failed starts is over. Recorded only when there is such a row."""
-
-    at: int
-
-
-class Down(Fact, frozen=True, tag="down"):
-    """The connector ended with this code."""
-
-    at: int
-    code: int
-    reason: str
-
-
-class Forgiven(Fact, frozen=True, tag="forgiven"):
-    """An operator forgot the row of failed starts (`reset-wedges`)."""
-
-    at: int
 
 
 AnyFact = (

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from connector import facts, notices
-from connector.lane_events import Effect, Errand, Log, Post, Quit, React, Retire, Tell, Typing
+from connector.lane_effects import Effect, Log, Post, Quit, React, Retire, Tell, Typing
+from connector.lane_events import Errand
 from connector.world import AT_CHILD, Phase, Round, World
 from engine import commands
 from engine import events as engine

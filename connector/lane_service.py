@@ -8,7 +8,7 @@ import heapq
 
 from connector import facts, notices
 from connector.lane_base import SECOND, Kid, Model, Stand
-from connector.lane_events import Behind, Spawn
+from connector.lane_effects import Behind, Spawn
 from connector.lane_session import Sessions
 from connector.world import Phase, Round
 from engine import events as engine

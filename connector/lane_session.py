@@ -9,7 +9,8 @@ from typing import assert_never
 
 from connector import facts, notices, notices_session
 from connector.lane_base import Base, Kid, Stand
-from connector.lane_events import ChooseModel, ChooseThinking, Errand, ErrandDone, Forget, Post, Resume
+from connector.lane_effects import ErrandDone, Post
+from connector.lane_events import ChooseModel, ChooseThinking, Errand, Forget, Resume
 from connector.world import Lane
 from engine import commands, pi
 from engine import events as engine

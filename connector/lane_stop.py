@@ -4,7 +4,8 @@ from typing import assert_never
 
 from connector import facts, notices
 from connector.lane_base import SECOND, Stand
-from connector.lane_events import React, StopAsked, Withdraw
+from connector.lane_effects import React, Withdraw
+from connector.lane_events import StopAsked
 from connector.lane_told import Told
 from connector.notices import Halted
 from connector.world import Phase, Round

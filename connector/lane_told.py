@@ -9,7 +9,8 @@ from typing import assert_never
 from connector import backoff, facts, notices, notices_session
 from connector.backoff import Failed, Limited, Quota
 from connector.lane_base import SECOND, Kid, Stand, Tail
-from connector.lane_events import Amend, ChildDown, ChildSays, Post
+from connector.lane_effects import Amend, Post
+from connector.lane_events import ChildDown, ChildSays
 from connector.lane_service import Service
 from connector.world import AT_CHILD, Phase, Round
 from engine import events as engine

@@ -13,6 +13,7 @@ import msgspec
 from connector import facts, notices
 from connector.header import clean
 from connector.lane_base import Kid, Stand
+from connector.lane_effects import Effect, OpenThread, Post
 from connector.lane_events import (
     Arrived,
     Cancel,
@@ -22,16 +23,13 @@ from connector.lane_events import (
     ChildUp,
     ChooseModel,
     ChooseThinking,
-    Effect,
     Errand,
     Fault,
     Forget,
     Hurry,
     Input,
     MoveFirst,
-    OpenThread,
     Overlooked,
-    Post,
     PostDone,
     Recover,
     Resume,

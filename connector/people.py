@@ -13,7 +13,8 @@ import msgspec
 
 from connector import facts, header, notices
 from connector.access import Act, admits, without_mentions
-from connector.lane_events import Arrived, StopAsked, Tell
+from connector.lane_effects import Tell
+from connector.lane_events import Arrived, StopAsked
 from connector.ledger_read import Step, dead_letters, steps_of
 from connector.people_buttons import Buttons
 from connector.people_desk import Acted, Desk

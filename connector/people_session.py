@@ -16,7 +16,8 @@ from connector import notices_session as words
 from connector.access import Act, may
 from connector.header import clean
 from connector.interactions import Completing
-from connector.lane_events import Arrived, ChooseModel, ChooseThinking, Errand, ErrandDone, Forget, Resume, SessionGone
+from connector.lane_effects import ErrandDone
+from connector.lane_events import Arrived, ChooseModel, ChooseThinking, Errand, Forget, Resume, SessionGone
 from connector.lane_session import ERRAND
 from connector.people_desk import Desk
 from connector.ports import Commanded

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from connector import facts
 from connector.cards import Cards, Cpu, View, key_of
-from connector.lane_events import Behind, ChildSays
+from connector.lane_effects import Behind
+from connector.lane_events import ChildSays
 from connector.lanes import Lanes
 from connector.posting import Posting
 

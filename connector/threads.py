@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Callable
 
 from connector import facts
-from connector.lane_events import OpenThread, ThreadDone
+from connector.lane_effects import OpenThread
+from connector.lane_events import ThreadDone
 from connector.logs import Log
 from connector.ports import Discord, PostLater, PostNever
 from connector.posting import Posting

@@ -5,7 +5,7 @@
 The process kills itself at the N-th NAME of this life, `before` or `after` it (WHEN), or an error is raised instead of
 it (`fault`). NAME is a fact of
 `connector.facts` (the transaction that holds it: before it is begun, or after its commit and before anybody knows), an
-effect of `connector.lane_events` (a `Tell` goes by what is told: `Submit`, `SteerIn`, `Fail`), or `post` (the call to
+effect of `connector.lane_effects` (a `Tell` goes by what is told: `Submit`, `SteerIn`, `Fail`), or `post` (the call to
 Discord: before the request, or after its reply was read). `clock:SECONDS` sets the wall clock off from the start on;
 with `clock:SECONDS:later` SIGUSR1 does so, once, which is told as the log line `clock.stepped`.
 """
@@ -22,11 +22,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from connector.cli import main as command_line
-from connector.dispatch import Dispatcher
 from connector.facts import AnyFact
 from connector.gateway_calls import Calls
-from connector.lane_events import Effect, Tell
+from connector.lane_effects import Effect, Tell
 from connector.ledger import Ledger
+from connector.performing import Performing
 from connector.ports import Part
 
 __all__ = ["main"]
@@ -56,7 +56,7 @@ def _name(effect: Effect) -> str:
 
 def _wrap(points: Points) -> None:
     """Put the points around the one place of each kind of record and effect."""
-    write, perform, post = Ledger._write, Dispatcher._perform, Calls.post
+    write, perform, post = Ledger._write, Performing.perform, Calls.post
 
     def _write(self: Ledger, new: Sequence[AnyFact], at: int, closed: tuple[str, ...]) -> None:
         names = [type(fact).__name__ for fact in new]
@@ -64,7 +64,7 @@ def _wrap(points: Points) -> None:
         write(self, new, at, closed)
         points.passed("after", *names)
 
-    def _perform(self: Dispatcher, effect: Effect) -> None:
+    def _perform(self: Performing, effect: Effect) -> None:
         points.passed("before", _name(effect))
         perform(self, effect)
         points.passed("after", _name(effect))
@@ -76,7 +76,7 @@ def _wrap(points: Points) -> None:
         return message
 
     Ledger._write = _write  # type: ignore[method-assign]  # that is what this program is for
-    Dispatcher._perform = _perform  # type: ignore[method-assign]  # as above
+    Performing.perform = _perform  # type: ignore[method-assign]  # as above
     Calls.post = _post  # type: ignore[method-assign]  # as above
 
 

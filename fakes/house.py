@@ -16,7 +16,7 @@ from connector.access import Rules, Us
 from connector.children import Children
 from connector.clock import Clock
 from connector.commands_session import SESSION_COMMANDS
-from connector.dispatch import Dispatcher, Parts
+from connector.dispatch import Dispatcher
 from connector.gateway import Memory
 from connector.gateway_memory import remembered
 from connector.hearing import Hearing
@@ -29,6 +29,7 @@ from connector.messages import Message
 from connector.people import People
 from connector.people_desk import Desk
 from connector.people_session import SessionActs
+from connector.performing import Parts
 from connector.posting import Posting
 from engine import events as told
 from engine.state import Advice

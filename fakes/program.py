@@ -251,6 +251,13 @@ async def thread(world: FakeDiscord, channel: Place, number: int = 1) -> Place:
     return world.threads(channel)[number - 1]
 
 
+async def tool_shown(world: FakeDiscord, place: Place) -> None:
+    """Wait until a card in this place shows the fake's tool: a turn that was started may not have opened it yet."""
+    await world.wait_for(
+        lambda: any("bash" in post.content for post in world.posts(place)), BOUND, "a card that shows the tool"
+    )
+
+
 @contextlib.asynccontextmanager
 async def discord(**options: Any) -> AsyncIterator[FakeDiscord]:
     """A fake Discord for one test."""

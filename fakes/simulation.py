@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from connector import facts
+from connector import facts, lane_effects
 from connector import lane_events as asked
 from connector.lane_base import LaneRules
 from connector.lanes import Lanes, restored
@@ -49,8 +49,8 @@ class Simulation:
     now: int = 1_800_000_000 * SECOND
     ledger: list[facts.AnyFact] = field(default_factory=list)
     posts: list[facts.Owed] = field(default_factory=list)
-    quit: asked.Quit | None = None
-    effects: list[asked.Effect] = field(default_factory=list)
+    quit: lane_effects.Quit | None = None
+    effects: list[lane_effects.Effect] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
     lanes: Lanes = field(init=False)
     heard: list[dict[str, object]] = field(default_factory=list)
@@ -230,9 +230,9 @@ class Simulation:
         if effects:
             self._inbox.append(asked.ChildSays(house.lane, house.generation, tuple(said), house.state.busy))
 
-    def _perform(self, effect: asked.Effect) -> None:
+    def _perform(self, effect: lane_effects.Effect) -> None:
         match effect:
-            case asked.Spawn(lane, generation):
+            case lane_effects.Spawn(lane, generation):
                 options = self.options(lane)
                 child = MemoryChild(options, now=self.now, files=self.files)
                 state, first = core.start(generation, self.limits, self.now)
@@ -240,21 +240,21 @@ class Simulation:
                 self._houses[lane] = house
                 self._inbox.append(asked.ChildUp(lane, generation, generation, "simulated"))
                 self._after(house, first)
-            case asked.Tell(lane, generation, given):
+            case lane_effects.Tell(lane, generation, given):
                 house_ = self._houses.get(lane)
                 if house_ is not None and house_.generation == generation:
                     self._engine(house_, given)
-            case asked.Retire(lane, generation):
+            case lane_effects.Retire(lane, generation):
                 house_ = self._houses.get(lane)
                 if house_ is not None and house_.generation == generation:
                     self._engine(house_, told.Stop())
-            case asked.Post(owed):
+            case lane_effects.Post(owed):
                 self.posts.append(owed)
                 self._inbox.append(asked.PostDone(facts.Posted(owed.key, 0, 1, next(self._ids))))
                 self.on_post(owed)
-            case asked.OpenThread(parent, message):
+            case lane_effects.OpenThread(parent, message):
                 self._inbox.append(asked.ThreadDone(message, parent, opened=True))
-            case asked.Quit():
+            case lane_effects.Quit():
                 self.quit = effect
             case _:
                 pass

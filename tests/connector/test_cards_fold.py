@@ -7,7 +7,7 @@ import pytest
 from connector import facts, notices
 from connector.cards import Cards, View, quoted, short
 from connector.lane_base import LaneRules
-from connector.lane_events import Behind
+from connector.lane_effects import Behind
 from connector.ports import Button
 from connector.world import World
 from engine import events as engine

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from connector import facts, notices
 from connector.lane_base import LaneRules
-from connector.lane_events import Arrived, Cancel, Log, MoveFirst, Overlooked, Rewrite
+from connector.lane_effects import Log
+from connector.lane_events import Arrived, Cancel, MoveFirst, Overlooked, Rewrite
 from connector.world import Phase
 from engine.events import SECOND
 from tests.machine.lanes_machine import Sim, rules

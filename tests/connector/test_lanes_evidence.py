@@ -3,7 +3,8 @@
 import pytest
 
 from connector import facts, notices
-from connector.lane_events import ChildDown, ChildSays, OpenThread, Post, Recover
+from connector.lane_effects import OpenThread, Post
+from connector.lane_events import ChildDown, ChildSays, Recover
 from connector.world import Phase
 from engine import events as engine
 from engine.events import Code, Outcome

@@ -6,7 +6,8 @@ import pytest
 
 from connector import facts, notices
 from connector.lane_base import LaneRules
-from connector.lane_events import Hurry, Log, Tick
+from connector.lane_effects import Log
+from connector.lane_events import Hurry, Tick
 from connector.lane_service import SPREAD
 from connector.world import Phase
 from engine.events import SECOND, Code, Outcome

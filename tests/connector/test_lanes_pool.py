@@ -6,20 +6,8 @@ import pytest
 
 from connector import facts, notices
 from connector.lane_base import SECOND, Stand
-from connector.lane_events import (
-    Arrived,
-    ChildSays,
-    ChildUp,
-    Forget,
-    PostDone,
-    React,
-    Retire,
-    SessionGone,
-    Spawn,
-    Tell,
-    Tick,
-    Typing,
-)
+from connector.lane_effects import React, Retire, Spawn, Tell, Typing
+from connector.lane_events import Arrived, ChildSays, ChildUp, Forget, PostDone, SessionGone, Tick
 from connector.world import Phase
 from engine import commands
 from engine import events as engine

@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from connector import facts
-from connector.lane_events import Arrived, ChildSays, Log, Tell
+from connector.lane_effects import Log, Tell
+from connector.lane_events import Arrived, ChildSays
 from connector.world import Phase
 from engine import events as engine
 from engine.events import Code, Outcome

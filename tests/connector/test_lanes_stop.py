@@ -6,7 +6,8 @@ import pytest
 
 from connector import facts
 from connector.lane_base import SECOND
-from connector.lane_events import Amend, Arrived, MoveFirst, Post, Tell, Withdraw
+from connector.lane_effects import Amend, Post, Tell, Withdraw
+from connector.lane_events import Arrived, MoveFirst
 from connector.world import Phase
 from engine import events as engine
 from engine.events import Code, Outcome

@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from connector import facts
-from connector.lane_events import Post, React, StopAsked
+from connector.lane_effects import Post, React
+from connector.lane_events import StopAsked
 from engine.events import Code, Outcome
 from tests.machine.lanes_machine import Sim
 from tests.machine.lanes_walks import LIMITED

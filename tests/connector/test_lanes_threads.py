@@ -2,7 +2,8 @@
 
 from connector import facts
 from connector.lane_base import LaneRules
-from connector.lane_events import Arrived, Cancel, ChildUp, OpenThread, Post, Spawn, StopAsked, ThreadDone
+from connector.lane_effects import OpenThread, Post, Spawn
+from connector.lane_events import Arrived, Cancel, ChildUp, StopAsked, ThreadDone
 from connector.lanes import Lanes
 
 CHANNEL, MESSAGE = 5, 70

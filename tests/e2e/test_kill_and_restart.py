@@ -6,7 +6,7 @@ import pytest
 
 from connector import notices
 from fakes.discord import FakeDiscord
-from fakes.program import BOUND, Home, household, living, posts
+from fakes.program import Home, household, living, posts, tool_shown
 
 pytestmark = pytest.mark.anyio
 
@@ -57,7 +57,7 @@ async def test_a_tool_whose_start_is_recorded_is_not_run_again_after_kill_9_and_
         await run.ready()
         asked = await world.say(ann, private, "ignoreterm tool 60000")
         await posts(world, private, 1)
-        await world.wait_for(lambda: "bash" in world.posts(private)[0].content, BOUND, "a card that shows the tool")
+        await tool_shown(world, private)
         family = household(here.children()[0])
         assert len(family) == 2
         await run.kill()

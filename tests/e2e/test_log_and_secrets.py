@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fakes.discord import FakeDiscord
-from fakes.program import BOUND, Home, Line, Running
+from fakes.program import Home, Line, Running, tool_shown
 
 pytestmark = pytest.mark.anyio
 
@@ -70,12 +70,12 @@ async def eventful(world: FakeDiscord, run: Running) -> None:
     ann, stranger, private = world.person("ann"), world.person("stranger"), world.dm(world.person("ann"))
     await world.say(stranger, world.channel("general"), "echo xyzzy", mention=True)
     await run.ended(await world.say(ann, private, "err429 4"))
-    words = await world.say(ann, private, "slow 600 xyzzy")
+    words = await world.say(ann, private, "slow 1500 xyzzy")
     await run.logged("turn.started", 3)
     steered = await world.say(ann, private, "echo xyzzy steered")
     await run.ended(words, steered)
     waiting = await world.say(ann, private, "tool 60000")
-    await world.wait_for(lambda: "bash" in world.posts(private)[-1].content, BOUND, "a card that shows the tool")
+    await tool_shown(world, private)
     hanging = await world.say(ann, private, "hang")
     await run.ended(waiting)
     await run.logged("turn.started", 5)

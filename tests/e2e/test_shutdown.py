@@ -6,7 +6,7 @@ import pytest
 
 from connector import notices
 from fakes.discord import FakeDiscord
-from fakes.program import BOUND, Home, household, living, posts
+from fakes.program import BOUND, Home, household, living, posts, tool_shown
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +24,7 @@ async def test_a_cut_turn_is_asked_again_uncharged_or_told_by_whether_a_tool_had
         await run.ready()
         acting = await world.say(bob, green, "tool 60000", mention=True)
         await posts(world, green, 1)
-        await world.wait_for(lambda: "bash" in world.posts(green)[0].content, BOUND, "a card that shows the tool")
+        await tool_shown(world, green)
         plain = await world.say(ann, private, "slow 60000")
         waits = await world.say(ann, private, "echo waits")
         await run.logged("turn.started", 2)

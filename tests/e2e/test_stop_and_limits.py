@@ -6,7 +6,7 @@ import pytest
 
 from connector import notices
 from fakes.discord import FakeDiscord, Place
-from fakes.program import BOUND, Home, household, living, posts
+from fakes.program import BOUND, Home, household, living, posts, tool_shown
 
 pytestmark = pytest.mark.anyio
 
@@ -30,8 +30,7 @@ async def test_the_word_stop_ends_a_run_and_its_tool_and_a_message_after_it_runs
     async with here.running() as run:
         await run.ready()
         asked = await world.say(ann, private, "tool 60000")
-        (card,) = await posts(world, private, 1)
-        await world.wait_for(lambda: "bash" in world.post(card.id).content, BOUND, "a card that shows the tool")
+        await tool_shown(world, private)
         before = household(here.children()[0])
         assert len(before) == 2
         waits = await world.say(ann, private, "echo waits")

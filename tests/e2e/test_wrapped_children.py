@@ -9,7 +9,7 @@ import pytest
 from connector import notices
 from fakes.discord import FakeDiscord
 from fakes.far import Far
-from fakes.program import BOUND, FAKE_PI, Home, household, living, posts
+from fakes.program import BOUND, FAKE_PI, Home, household, living, posts, tool_shown
 
 pytestmark = pytest.mark.anyio
 
@@ -39,12 +39,12 @@ async def test_a_child_on_another_machine_works_and_nothing_is_told_that_cannot_
     """End of input ends it; sweeping is "not verifiable here"; its session goes on without a look at its file."""
     ann = world.person("ann")
     private = world.dm(ann)
-    here = home(agent=over(far, how), lanes={"busy": "queue"})
+    here = home(agent=over(far, how), discord={"progress": "live"}, lanes={"busy": "queue"})
     async with here.running() as run:
         await run.ready()
         first = await world.say(ann, private, "u2028")
         stopped = await world.say(ann, private, "tool 60000")
-        await run.logged("turn.started", 2)
+        await tool_shown(world, private)
         await world.say(ann, private, "stop")
         await run.ended(first, stopped)
         await world.wait_for(
@@ -56,7 +56,7 @@ async def test_a_child_on_another_machine_works_and_nothing_is_told_that_cannot_
         recalled = await world.say(ann, private, "recall")
         await run.ended(recalled)
         assert await run.stop() == 0
-    answer, receipt, again = world.posts(private)
+    answer, _, receipt, again = world.posts(private)
     assert answer.content == "echo: u2028 one\u2028two\u2029three\x85four"
     assert receipt.content.startswith(f"Stopped by <@{ann.id}>: running turn, 1 open tool.")
     assert "u2028" in again.content

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from connector import facts
 from connector.lane_base import LaneRules
-from connector.lane_events import Effect, Input, Log, Post, Shutdown, StopAsked, Tell, Tick
+from connector.lane_effects import Effect, Log, Post, Tell
+from connector.lane_events import Input, Shutdown, StopAsked, Tick
 from connector.world import AT_CHILD, Phase, World
 from engine import events as engine
 from engine.events import Code

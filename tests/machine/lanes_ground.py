@@ -12,30 +12,23 @@ from pathlib import Path
 from connector import chain, facts, ledger
 from connector import lanes as product
 from connector.lane_base import SECOND, LaneRules
-from connector.lane_events import (
+from connector.lane_effects import (
     Amend,
     Behind,
-    ChildDown,
-    ChildSays,
-    ChildUp,
     Effect,
     ErrandDone,
-    Input,
     Log,
     OpenThread,
     Post,
-    PostDone,
     Quit,
     React,
-    Recover,
     Retire,
     Spawn,
-    StopAsked,
     Tell,
-    ThreadDone,
     Typing,
     Withdraw,
 )
+from connector.lane_events import ChildDown, ChildSays, ChildUp, Input, PostDone, Recover, StopAsked, ThreadDone
 from connector.lanes import Lanes, Stepped
 from connector.world import AT_CHILD, Phase, Round, World
 from engine import events as engine

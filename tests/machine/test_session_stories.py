@@ -10,17 +10,8 @@ import pytest
 
 from connector import facts, ledger, notices, notices_session
 from connector.lane_base import LaneRules
-from connector.lane_events import (
-    ChildSays,
-    ChooseModel,
-    ChooseThinking,
-    Errand,
-    ErrandDone,
-    Forget,
-    Resume,
-    Retire,
-    SessionGone,
-)
+from connector.lane_effects import ErrandDone, Retire
+from connector.lane_events import ChildSays, ChooseModel, ChooseThinking, Errand, Forget, Resume, SessionGone
 from connector.lanes import Lanes, restored
 from connector.world import Session
 from engine import commands

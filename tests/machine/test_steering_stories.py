@@ -5,7 +5,8 @@ import pytest
 
 from connector.facts import Claimed, Ended, Heard, Written
 from connector.lane_base import LaneRules
-from connector.lane_events import Amend, Arrived, Log, Quit, React, StopAsked
+from connector.lane_effects import Amend, Log, Quit, React
+from connector.lane_events import Arrived, StopAsked
 from connector.world import Phase
 from engine import commands
 from engine.events import SECOND, Limits

@@ -1,0 +1,86 @@
+"""What a start does before the lanes go on: ends children of an earlier life, gathers evidence, or refuses aloud."""
+
+import asyncio
+import contextlib
+from pathlib import Path
+
+from connector import facts, notices, sessions
+from connector.clock import Clock
+from connector.dispatch import Dispatcher
+from connector.exits import Refusal
+from connector.gateway import Gateway
+from connector.lane_events import Recover
+from connector.ledger import Ledger
+from connector.logs import Log
+from connector.outbox import nonce
+from connector.ports import Part, PostLater, PostNever
+from connector.world import AT_CHILD, World
+from engine import processes, sweep
+from engine.processes import Identity
+
+REFUSAL_BOUND = 30.0
+"""Seconds for telling the lanes that this start refuses."""
+
+
+async def refuse_start(gateway: Gateway, dispatcher: Dispatcher, in_row: int, most: int) -> None:
+    """Too many failed starts in a row: say so where somebody waits, and refuse (BEHAVIOUR §6)."""
+    await _say_refused(gateway, dispatcher, in_row)
+    raise Refusal(
+        f"the agent failed {in_row} times in a row (supervision.max_wedges = {most})",
+        "see the log for why, mend it, then run pi-connector reset-wedges",
+    )
+
+
+async def _say_refused(gateway: Gateway, dispatcher: Dispatcher, in_row: int) -> None:
+    """One post in each lane that has a message waiting; a Discord that cannot be reached is left alone."""
+    world = dispatcher.lanes.world
+    waiting = [lane for lane in world.lanes.values() if lane.waiting]
+    if not waiting:
+        return
+    up = asyncio.Event()
+    dispatcher.on_connected = lambda _: up.set()
+    running = asyncio.create_task(gateway.run())
+    with contextlib.suppress(TimeoutError, Refusal):
+        async with asyncio.timeout(REFUSAL_BOUND):
+            await asyncio.wait({running, asyncio.create_task(up.wait())}, return_when=asyncio.FIRST_COMPLETED)
+            for lane in waiting:
+                first = world.rounds[lane.waiting[0]]
+                part = Part(lane.channel, notices.too_many_failures(in_row), nonce(f"{first.id}/refused", in_row))
+                with contextlib.suppress(PostLater, PostNever):
+                    await gateway.post(part)
+    await gateway.close()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+async def sweep_left(world: World, ledger: Ledger, clock: Clock, log: Log, *, kill_after: float) -> None:
+    """End every child of an earlier life that still runs, with its descendants (BEHAVIOUR §6)."""
+    for child in list(world.children.values()):
+        who = Identity(child.pid, child.started)
+        swept = 0
+        if processes.alive(who):
+            swept = (await sweep.end_tree(who, kill_after=kill_after)).ended
+            log.warning(
+                "engine.exit",
+                child=child.child,
+                lane=child.lane,
+                code=-9,
+                expected=False,
+                swept=swept,
+                reason="left behind by an earlier start",
+            )
+        ended = facts.ChildEnded(child.child, 0, expected=False)
+        world.apply(ended)
+        await ledger.commit([ended], at=clock.now())
+
+
+def recovery(world: World) -> Recover:
+    """What the session files tell of the rounds that were at a child."""
+    begun: set[str] = set()
+    tooled: set[str] = set()
+    for lane in world.lanes.values():
+        rounds = {str(r.message): r.id for name in lane.held if (r := world.rounds[name]).phase in AT_CHILD}
+        if rounds and lane.session:
+            told = sessions.evidence(Path(lane.session), rounds.keys())
+            begun |= {rounds[mark] for mark in told.begun}
+            tooled |= {rounds[mark] for mark in told.tooled}
+    return Recover(frozenset(begun), frozenset(tooled))

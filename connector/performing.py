@@ -1,0 +1,141 @@
+"""Performs what the lanes decided, each effect by the part it belongs to; it decides nothing."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from connector import notices
+from connector.access import Us
+from connector.children import Children
+from connector.clock import Clock
+from connector.hearing import Hearing
+from connector.lane_effects import (
+    Amend,
+    Behind,
+    Effect,
+    ErrandDone,
+    Log,
+    OpenThread,
+    Post,
+    Quit,
+    React,
+    Retire,
+    Spawn,
+    Tell,
+    Typing,
+    Withdraw,
+)
+from connector.lane_events import Input
+from connector.lanes import Lanes, Stepped
+from connector.ledger import Ledger
+from connector.logs import Log as Logger
+from connector.messages import Message
+from connector.ports import Discord, PostLater, PostNever
+from connector.posting import Posting
+from connector.showing import Showing
+from connector.threads import Threads
+
+SIGNS = {"accepted": "👀", "waiting": "⏳", "heard": "👂", "answered": "✅", "failed": "⚠️", "stopped": "🛑"}
+
+COURTESIES = (React, Typing)
+"""Signs and typing lines go behind everything else of their turn: nobody waits for them, building a request costs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a dispatcher works with."""
+
+    lanes: Lanes
+    ledger: Ledger
+    discord: Discord
+    hearing: Hearing
+    clock: Clock
+    log: Logger
+    reactions: bool
+    cards: bool
+    us: Callable[[Message], Us]
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """The parts that an effect may need, and ways back into the dispatcher."""
+
+    children: Callable[[], Children]
+    posting: Callable[[], Posting]
+    threads: Threads
+    showing: Showing
+    spawn: Callable[[Coroutine[Any, Any, None]], None]
+    ask: Callable[[Input], Coroutine[Any, Any, Stepped]]
+    errand_done: Callable[[ErrandDone], None]
+    quit: Callable[[Quit], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Performing:
+    """The lanes' hands."""
+
+    _parts: Parts
+    _hands: Hands
+
+    def perform(self, effect: Effect) -> None:
+        """One effect, begun at once; its facts are on the disk."""
+        match effect:
+            case Spawn(lane, child):
+                self._hands.children().spawn(lane, child, self._parts.lanes.world.lane(lane).session)
+            case Retire(lane, child):
+                self._hands.children().retire(lane, child)
+            case Tell(lane, child, given):
+                self._hands.children().tell(lane, child, given)
+            case OpenThread():
+                self._hands.threads.expect(effect)
+                self._hands.spawn(self._open_thread(effect))
+            case Post(owed, posted, last, fresh):
+                if not self._hands.threads.holds(owed):
+                    self._hands.posting().owe(owed, posted=posted, last=last, fresh=fresh)
+            case Amend():
+                self._hands.spawn(self._amend(effect))
+            case Withdraw(round_):
+                self._withdraw(round_)
+            case React(channel, message, sign):
+                if self._parts.reactions:
+                    self._hands.spawn(self._react(channel, message, SIGNS[sign]))
+            case Typing(channel, on):
+                if channel not in self._hands.threads.opening or not on:
+                    self._hands.posting().typing(channel, on=on)
+            case Behind():
+                self._hands.showing.behind(effect)
+            case ErrandDone():
+                self._hands.errand_done(effect)
+            case Log(event, fields):
+                self._parts.log.info(event, **dict(fields))
+            case Quit():
+                self._hands.quit(effect)
+            case _:
+                assert_never(effect)
+
+    async def _amend(self, effect: Amend) -> None:
+        """Verified, not hoped: what the stopped turn's tools left running is looked for, off the loop, and named."""
+        left = await asyncio.to_thread(self._hands.children().left, effect.lane, effect.child)
+        self._hands.posting().show(effect.key, effect.channel, notices.settled(effect.text, left))
+        self._hands.posting().finish(effect.key)
+
+    def _withdraw(self, round_: str) -> None:
+        self._hands.threads.withdraw(round_)
+        self._hands.posting().drop(round_)
+
+    async def _react(self, channel: int, message: int, sign: str) -> None:
+        """A sign is a courtesy: one that fails is logged and left."""
+        try:
+            await self._parts.discord.react(channel, message, sign)
+        except (PostLater, PostNever) as trouble:
+            self._parts.log.debug("reaction.failed", message_id=message, reason=trouble.reason)
+
+    async def _open_thread(self, effect: OpenThread) -> None:
+        """Held until its end is recorded: what is decided meanwhile still belongs to a thread that may not be had."""
+        done = await self._hands.threads.open(effect)
+        await self._hands.ask(done)
+        self._hands.threads.release(done)
+        self._hands.showing.thread_done(done.channel, done.parent, opened=done.opened)
+        if str(done.channel) in self._parts.lanes.shown:
+            self._hands.posting().typing(done.channel if done.opened else done.parent, on=True)
