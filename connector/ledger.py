@@ -10,6 +10,7 @@ import json
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,6 +78,8 @@ class Ledger:
         self.path = path
         self._db = connection
         self._full: bool | None = None
+        self.took: Callable[[float], None] = lambda _seconds: None
+        """Hears of each transaction how many seconds it took."""
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name="ledger", daemon=True)
         self._thread.start()
@@ -93,8 +96,9 @@ class Ledger:
         `closed`: rounds a recovery need not look at any more. Raises LedgerBroken, having kept nothing, and Refusal
         for a file that is damaged.
         """
-        done = tuple(closed)
+        done, began = tuple(closed), time.perf_counter()
         await self._do(lambda: self._write(new, at, done))
+        self.took(time.perf_counter() - began)
 
     async def known_messages(self, messages: Sequence[int]) -> frozenset[int]:
         """Those of these message ids that a round exists of (BEHAVIOUR §7.25)."""

@@ -37,6 +37,8 @@ class Posting:
         self._typing: dict[int, asyncio.Event] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._fault: BaseException | None = None
+        self.tried: Callable[[Action, Outcome], None] = lambda _action, _outcome: None
+        """Hears of each try what came of it."""
 
     async def run(self) -> None:
         """Post until cancelled; raises what `done` raises."""
@@ -124,6 +126,7 @@ class Posting:
 
     async def _perform(self, action: Action) -> None:
         outcome = await self._outcome(action)
+        self.tried(action, outcome)
         for fact in self._outbox.done(action, outcome, self._clock.now_ns()):
             self._tell(fact)
         self._changed()
