@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import msgspec
 
-from connector import facts
+from connector import facts, ledger_spend
 from connector.exits import Refusal
 from connector.facts import AnyFact
 from connector.ledger_schema import MIGRATIONS, VERSION
@@ -42,9 +42,10 @@ _LATEST: dict[type, Callable[[AnyFact], str]] = {
     facts.Redirected: lambda fact: str(fact.channel),  # type: ignore[union-attr]
     facts.ChildStarted: lambda fact: str(fact.child),  # type: ignore[union-attr]
     facts.CardShown: lambda fact: fact.round,  # type: ignore[union-attr]
+    facts.Extended: lambda fact: f"{fact.scope} {fact.key}",  # type: ignore[union-attr]
 }
-_ELSEWHERE = (*_LATEST, facts.CardOver)
-"""What a start learns from `latest`, not from the rounds that are open."""
+_ELSEWHERE = (*_LATEST, facts.CardOver, facts.Spent)
+"""What a start learns from `latest` and `spent`, not from the rounds that are open."""
 
 OFFERED = "Offered"
 """The topic of `latest` that tells the last Retry offered in each channel; no start has to know it."""
@@ -320,6 +321,8 @@ def find_again(db: sqlite3.Connection, fact: AnyFact, body: str) -> None:
         case facts.Owed(retry=True, channel=channel):
             offer = (OFFERED, str(channel), body)
             db.execute("INSERT OR REPLACE INTO latest (topic, key, body) VALUES (?, ?, ?)", offer)
+        case facts.Spent():
+            ledger_spend.add(db, fact)
         case facts.Dropped(key):
             db.execute("DELETE FROM latest WHERE topic = 'Owed' AND key = ?", (key,))
         case facts.Posted(key, part, parts) if part + 1 >= parts:
@@ -342,6 +345,7 @@ def load(db: sqlite3.Connection) -> Known:
     """
     latest = db.execute("SELECT body FROM latest WHERE topic <> ?", (OFFERED,))
     world: list[AnyFact] = [_decoder.decode(row[0]) for row in latest]
+    world += ledger_spend.newest(db)
     people: dict[str, list[int]] = {}
     for lane, author in db.execute("SELECT lane, author FROM speakers"):
         people.setdefault(lane, []).append(author)

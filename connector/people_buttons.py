@@ -6,9 +6,9 @@ from functools import partial
 
 import msgspec
 
-from connector import facts, notices
+from connector import facts, notices, notices_spend
 from connector.access import Act
-from connector.lane_events import Arrived, Cancel, Hurry, Input, MoveFirst, StopAsked
+from connector.lane_events import Arrived, Cancel, Extend, Hurry, Input, MoveFirst, StopAsked
 from connector.lanes import Stepped
 from connector.ledger_read import newest_offer
 from connector.people_desk import Acted, Desk
@@ -19,7 +19,7 @@ from connector.world import Phase, Round
 
 @dataclass(frozen=True, slots=True)
 class Buttons:
-    """Stop, Retry and those of `/queue`; whoever presses one has access."""
+    """Stop, Retry, a cap's extension and those of `/queue`; whoever presses one has access."""
 
     desk: Desk
 
@@ -31,6 +31,8 @@ class Buttons:
                 await self._on_round(heard, name, Act.STOP_TURN, self._stop)
             case "retry":
                 await self._retry(heard, name, notices.outdated())
+            case "spend":
+                await self._on_round(heard, name, Act.EXTEND_SPEND, self._extend)
             case "queue":
                 await self._queue(heard, name)
             case _:
@@ -61,6 +63,13 @@ class Buttons:
         step = await self.desk.dispatcher.ask(asked)
         count = sum(isinstance(fact, facts.StopMarked) for fact in step.facts)
         await heard.answer(notices.stopping(count) if count else notices.outdated())
+
+    async def _extend(self, heard: Acted, round_: Round) -> None:
+        """Adds the cap's amount once more for today; the lanes log who did it."""
+        scope = self.desk.dispatcher.lanes.cap_on(round_)
+        done = scope is not None and await self._does(Extend(round_.id, heard.author.id), facts.Extended)
+        cap = self.desk.dispatcher.lanes.rules.spend.of(scope) if scope is not None else 0.0
+        await heard.answer(notices_spend.extended(cap) if done else notices.outdated())
 
     # -- the queue -------------------------------------------------------------------------------------------------
 

@@ -226,14 +226,15 @@ def made(owed: facts.Owed) -> tuple[Part, ...]:
         file = Attached(FILE_NAME, _bounded(shown.file_text))
     else:
         contents = shown.parts
-    retry = (Button(f"retry:{owed.round}", "Retry", "primary"),) if owed.retry else ()
+    buttons: tuple[Button, ...] = (Button(f"retry:{owed.round}", "Retry", "primary"),) if owed.retry else ()
+    buttons += (Button(f"spend:{owed.round}", "Extend for today"),) if owed.extend else ()
     return tuple(
         Part(
             owed.channel,
             content,
             nonce(owed.key, number),
             reply_to=owed.reply_to if number == 0 else 0,
-            buttons=retry if number == len(contents) - 1 else (),
+            buttons=buttons if number == len(contents) - 1 else (),
             file=file,
         )
         for number, content in enumerate(contents)
