@@ -30,34 +30,40 @@ class Spending(Sessions):
             kid.unbooked[key] = kid.unbooked.get(key, Amount()) + amount
 
     def book(self) -> None:
-        """Record what is not recorded yet where there is a commit anyway, or where no further one is near."""
+        """Record what is not recorded yet: with caps at once, else with what is recorded anyway, or behind a turn.
+
+        Without caps a kill in mid-turn loses what the turn's messages have cost since the last record.
+        """
         for kid in self.kids.values():
-            if kid.unbooked and (self.kept or not kid.turn):
+            if kid.unbooked and (self.kept or not kid.turn or self.rules.spend):
                 self.book_of(kid)
 
     def book_of(self, kid: Kid) -> None:
         """Record what this child has spent since: to the lane, and to whoever asked what it was given last."""
         name, person = kid.payer
+        before = self.reached(kid.lane, person)
         for (day, provider, model), sums in kid.unbooked.items():
             amounts = sums.input, sums.output, sums.cache, sums.cost
             self.record(facts.Spent(name, kid.lane, person, day, provider, model, *amounts))
         kid.unbooked.clear()
+        if self.reached(kid.lane, person) != before:
+            self.touch_all()  # whoever waits elsewhere is to know
+
+    def reached(self, lane: str, person: int) -> tuple[Scope, ...]:
+        """The caps that are reached for a person in a lane."""
+        caps = self.rules.spend
+        return self.world.today.reached(caps, day_of(self.now), lane, person) if caps else ()
 
     # -- caps ------------------------------------------------------------------------------------------------------
 
     def cap_on(self, round_: Round) -> Scope | None:
-        """The cap that holds this round back now, if any."""
-        caps = self.rules.spend
-        if not caps:
-            return None
-        return self.world.today.over(caps, day_of(self.now), round_.lane, round_.author)
+        """The first cap that holds this round back now, if any."""
+        return next(iter(self.reached(round_.lane, round_.author)), None)
 
     def tell_capped(self, lane: str) -> None:
         """Say of each round of a lane that a cap holds back, once for a cap and a day; at the day's end look again."""
         if not self.rules.spend:
             return
-        for other in self.kids.values():
-            self.book_of(other)
         head = self.world.head(lane)
         due = [head] if head is not None and head.phase is Phase.BACKOFF and head.until <= self.now else []
         day = day_of(self.now)

@@ -120,11 +120,12 @@ class Today:
             return 0.0, 0.0
         return self.spent.get((scope, name), 0.0), self.extra.get((scope, name), 0.0)
 
-    def over(self, caps: Caps, day: int, lane: str, person: int) -> Scope | None:
-        """The first cap that is reached for this person in this lane, None while there is none."""
+    def reached(self, caps: Caps, day: int, lane: str, person: int) -> tuple[Scope, ...]:
+        """The caps that are reached for this person in this lane, his own first."""
+        found: list[Scope] = []
         for scope, name in keys(lane, person):
             cap = caps.of(scope)
             spent, extra = self.of(day, scope, name)
             if cap and spent >= cap + extra:
-                return scope
-        return None
+                found.append(scope)
+        return tuple(found)
