@@ -210,13 +210,15 @@ async def house(
     lane_rules: LaneRules | None = None,
     cards: bool = True,
     threads: bool = False,
+    ahead: int = 0,
 ) -> AsyncIterator[House]:
-    """A connector that listens to this Discord and keeps its ledger in this folder."""
+    """A connector that listens to this Discord and keeps its ledger in this folder; its clock is so many ns ahead."""
     ledger = Ledger.open(folder)
     known = await ledger.load()
     memory: Memory = remembered(known.kept, ledger.keep)
     lanes = restored(Lanes(rules=lane_rules or LaneRules(busy="queue")), known.world)
     clock = Hands()
+    clock.ahead = ahead
     # The gateway takes them before there are any.
     hooks = Hooks(complete=lambda wanted: acts.complete(wanted), openly=lambda heard: people.openly(heard))  # noqa: PLW0108
     async with running(world, memory=memory, hooks=hooks, commands=(*COMMANDS, *SESSION_COMMANDS)) as living:

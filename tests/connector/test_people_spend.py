@@ -1,7 +1,8 @@
 """What people see of spending: the notice of a cap, an operator's button, and `/usage` (CONTRACT)."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -45,14 +46,7 @@ def open_house(world: FakeDiscord, tmp_path: Path) -> Open:
     lanes = LaneRules(busy="queue", spend=Caps(lane=1.0))
     now = Clock().now()
     ahead = day_end(day_of(now)) + DAY // 2 - now
-
-    @asynccontextmanager
-    async def at_noon() -> AsyncIterator[House]:
-        async with house(world, tmp_path, rules, lane_rules=lanes, cards=False) as home:
-            home.clock.ahead = ahead
-            yield home
-
-    return at_noon
+    return partial(house, world, tmp_path, rules, lane_rules=lanes, cards=False, ahead=ahead)
 
 
 async def asks(home: House, who: str, cost: float, channel: str = "general") -> str:

@@ -98,15 +98,8 @@ def test_sums_outlive_a_restart_and_are_counted_once(tmp_path: Path) -> None:
     """Also those of a round that is still open, whose facts a start reads again."""
     claim = facts.Claimed("7", "11", 11, 7, 7, 5, "ann", "text", at=1)
     extended = facts.Extended("7", "lane", "11", 20_001, 1, 3.0)
-    new: list[facts.AnyFact] = [
-        claim,
-        spent(),
-        spent(day=20_001),
-        spent(day=20_001, model="n"),
-        spent(day=20_001, person=6),
-        extended,
-    ]
-    world, _ = recorded(tmp_path, *new)
+    days = spent(), spent(day=20_001), spent(day=20_001, model="n"), spent(day=20_001, person=6)
+    world, _ = recorded(tmp_path, claim, *days, extended)
     assert world.today == Today(
         20_001,
         {("person", "5"): 0.5, ("person", "6"): 0.25, ("lane", "11"): 0.75, ("total", ""): 0.75},
