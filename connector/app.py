@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from connector.dispatch import Dispatcher
 from connector.exits import ExitCode, Refusal
 from connector.gateway import Gateway
 from connector.gateway_memory import remembered
+from connector.health import Health
 from connector.hearing import Hearing
 from connector.interactions import Hooks
 from connector.lane_effects import Quit
@@ -26,6 +27,7 @@ from connector.ledger import Known, Ledger, LedgerBroken
 from connector.lock import StateLock
 from connector.logs import Logs
 from connector.messages import Author, Message, Place
+from connector.metrics import Meter
 from connector.people import People
 from connector.people_desk import Desk
 from connector.people_session import SessionActs
@@ -67,9 +69,11 @@ async def run(program: Program) -> ExitCode:
     processes.become_subreaper()
     with StateLock(folder):
         ledger = Ledger.open(folder)
+        life = Run(program, ledger)
         try:
-            return await Run(program, ledger).live()
+            return await life.live()
         finally:
+            await life.unserve()
             await ledger.close()
 
 
@@ -88,6 +92,8 @@ class Run:
         self._children: Children
         self._posting: Posting
         self._watch: Callable[[], Coroutine[Any, Any, None]]
+        self.unserve: Callable[[], Awaitable[None]] = _nothing
+        """Ends what `_serve` began."""
 
     async def live(self) -> ExitCode:
         """Recover, relay, and go down in order."""
@@ -108,6 +114,7 @@ class Run:
         lanes = restored(Lanes(rules=lane_rules(settings), in_row=in_row), known.world)
         version = await self._tell_start(known, lanes)
         self._build(lanes, known)
+        await self._serve(lanes)
         if in_row >= settings.supervision.max_wedges:
             await refuse_start(self._gateway, self._dispatcher, in_row, settings.supervision.max_wedges)
         await self._ledger.commit([facts.Up(self._clock.now(), version)], at=self._clock.now())
@@ -115,6 +122,25 @@ class Run:
         await sweep_left(lanes.world, self._ledger, self._clock, self._log, kill_after=settings.engine.kill_after)
         self._dispatcher.spawn(self._meet_child())
         self._dispatcher.put(await asyncio.to_thread(recovery, lanes.world))
+
+    async def _serve(self, lanes: Lanes) -> None:
+        """Count from here on, and show it, where `metrics.listen` asks for that. Raises Refusal."""
+        address = self._settings.metrics.address
+        if address is None:
+            return
+        from connector.metrics_served import Page, serve  # noqa: PLC0415 - brings a web server
+
+        meter = Meter()
+        self._dispatcher.on_step, self._dispatcher.on_heard = meter.stepped, meter.heard
+        self._posting.tried, self._ledger.took = meter.tried, meter.committed
+        redact = self._program.logs.redactor.text
+        page = Page(meter, lanes, self._gateway, self._clock, self._health_now, redact)
+        self.unserve = (await serve(page, *address)).close
+
+    def _health_now(self) -> Health:
+        now = self._clock.now()
+        health = Health.starting(now, gateway_due=now, children_due=now).works("children")
+        return health.works("gateway") if self._gateway.connected else health
 
     async def _meet_child(self) -> None:
         """While Discord is being reached: is the child of a kind that can be used (CONTRACT, exit code 3)?"""
@@ -275,6 +301,10 @@ def _how_it_ends(ending: "asyncio.Task[Quit]", works: set["asyncio.Task[None]"])
     if ending.done():
         return ending.result()
     raise RuntimeError("a part of the connector ended without a word")
+
+
+async def _nothing() -> None:
+    """What there is to end where nothing was begun."""
 
 
 def allowed(rules: Rules) -> Any:

@@ -53,6 +53,7 @@ def test_sums_are_of_the_newest_day_alone() -> None:
     assert today.of(20_000, "person", "5") == (0.5, 0.0)
     assert today.of(20_000, "total", "") == (1.0, 0.0)
     assert today.of(20_001, "total", "") == (0.0, 0.0)
+    assert today.of(19_999, "total", "") == (1.0, 0.0)
     today.learn(spent(day=20_001, lane="13"))
     today.learn(spent(day=20_000))
     today.learn(facts.Extended("7", "total", "", 20_000, 1, 3.0))
