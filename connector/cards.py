@@ -12,7 +12,7 @@ from typing import assert_never
 
 from connector import facts, notices
 from connector.header import clean
-from connector.ports import Button
+from connector.ports import Button, Controls
 from connector.world import AT_CHILD, Phase, Round
 from engine import events as engine
 from engine.events import SECOND
@@ -25,19 +25,20 @@ ARGUMENT = 80
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a card is to show now; `over`: it will not change any more."""
+    """What a card is to show now; `over`: it will not change any more. `name`: which of a round's posts it is."""
 
     round: str
     channel: int
     content: str
-    buttons: tuple[Button, ...]
+    buttons: Controls
     reply_to: int
     over: bool
+    name: str = "card/1"
 
     @property
     def key(self) -> str:
         """The outbox's name for it, and the source of its nonce."""
-        return key_of(self.round)
+        return f"{self.round}/{self.name}"
 
 
 class Cpu(Enum):

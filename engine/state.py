@@ -22,7 +22,7 @@ class Condition(Enum):
 
 @dataclass(frozen=True, slots=True)
 class OpenDialog:
-    """A dialog that waits for an answer of ``turn`` since ``since``; ``ours``: false where pi resolves it at ``due``."""
+    """A dialog that waits for an answer of ``turn`` since ``since``; pi itself ends it at ``due`` unless ``ours``."""
 
     name: str
     due: int
