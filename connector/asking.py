@@ -65,6 +65,14 @@ class Asking:
         self._showing.put(views)
         self._cancelled += [(one.lane, one.child, one.dialog.id) for one in unseen]
 
+    def gone(self, messages: Sequence[int]) -> None:
+        """Messages were deleted: a question among them is seen by nobody."""
+        for key, (_, message) in self._lanes.world.dialogs.items():
+            if message in messages:
+                for one in self._dialogs.lost(key):
+                    self._cancelled.append((one.lane, one.child, one.dialog.id))
+                    self._showing.put(one.views(notices_dialogs.turn_over()))
+
     def adopt(self) -> None:
         """At a start: the questions of the process before are over, and say so."""
         for key, (channel, message) in self._lanes.world.dialogs.items():

@@ -149,9 +149,9 @@ class Dialogs:
                     stopped = [one for one in self._open.values() if one.asker.round == name]
                     views += [view for one in stopped for view in self.close(one, notices_dialogs.stopped())]
                 case facts.DialogOver(key):
-                    lost = [one for one in self._open.values() if one.key == key]
+                    lost = self.lost(key)
                     unseen += lost
-                    views += [view for one in lost for view in self.close(one, notices_dialogs.turn_over())]
+                    views += [view for one in lost for view in one.views(notices_dialogs.turn_over())]
                 case _:
                     pass
         return views, unseen
@@ -197,6 +197,13 @@ class Dialogs:
 
     def _of(self, lane: str, child: int) -> list[Question]:
         return [one for one in self._open.values() if (one.lane, one.child) == (lane, child)]
+
+    def lost(self, key: str) -> list[Question]:
+        """The question whose message is not to be had (any more), if it is open: it is no longer."""
+        found = [one for one in self._open.values() if one.key == key]
+        for one in found:
+            del self._open[one.name]
+        return found
 
     def find(self, name: str, channel: int) -> Question | None:
         """The open question of this name in this channel."""

@@ -228,6 +228,7 @@ class Dispatcher:
             case Changed(message):
                 return self._changed(message, known)
             case Gone(_, messages):
+                self.asking.gone(messages)
                 return [self._step(Cancel(str(name), silent=True)) for name in messages if str(name) in self._rounds]
             case _Asked(asked, answer):
                 step = self._step(asked)
