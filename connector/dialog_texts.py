@@ -3,10 +3,10 @@
 All of it is somebody's text: shown as it is, it makes no Markdown, no mention and no line of ours.
 """
 
-import re
 from dataclasses import dataclass
 
 from connector import clusters, notices_dialogs
+from connector.literals import code, literal, plain
 from connector.modals import FIELDS, LABEL, PLACEHOLDER, TITLE, VALUE, Modal, TextField
 from connector.ports import Button, Control, Controls, Menu
 from connector.render import LIMIT, AsFile, render
@@ -29,8 +29,6 @@ _LINES = 150
 _ROOM = VALUE - 500
 """Characters of a text that stand in one field at first, so that something can be added."""
 
-_LITERAL = re.compile(r"(https?://[^\s<>]+)|([\\`*_~|\[\]<>])|^([ \t]*)(#{1,3}|-#?|\+|\d+[.)])(?=[ \t])", re.MULTILINE)
-
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -40,21 +38,6 @@ class Page:
     pages: int
     choices: tuple[tuple[int, str], ...]
     listed: bool
-
-
-def literal(text: str) -> str:
-    """Somebody's text as Markdown that shows just that; addresses stay as they are."""
-    plain = "".join(char if char.isprintable() or char in "\n\t\u200d" else " " for char in text.replace("\r\n", "\n"))
-    return _LITERAL.sub(_escaped, plain).replace("@everyone", "@\u200beveryone").replace("@here", "@\u200bhere")
-
-
-def _escaped(found: re.Match[str]) -> str:
-    address, char, blanks, mark = found.groups()
-    if address:
-        return str(address)
-    if char:
-        return f"\\{char}"
-    return f"{blanks}{mark[:-1]}\\{mark[-1]}" if mark[0].isdigit() else f"{blanks}\\{mark}"
 
 
 def parts(dialog: Dialog) -> tuple[str, ...]:
@@ -88,7 +71,7 @@ def listing(dialog: Dialog, number: int) -> str:
     """What stands between question and line: long choices in full, or that a text is too long for a form."""
     match dialog.method:
         case "select" if (page := page_of(dialog, number)).listed:
-            return "\n".join(f"{index + 1}. {notices_dialogs.code(text, _LISTED)}" for index, text in page.choices)
+            return "\n".join(f"{index + 1}. {code(text, _LISTED)}" for index, text in page.choices)
         case "editor" if pieces(dialog.prefill) is None:
             return notices_dialogs.uneditable(len(dialog.prefill))
         case _:
@@ -138,11 +121,6 @@ def _label(index: int, text: str, limit: int, page: Page) -> str:
     flat = plain(text)
     numbered = f"{index + 1}. {flat}" if page.listed else flat
     return clusters.excerpt(numbered, limit) if flat else f"{index + 1}. (empty)"
-
-
-def plain(text: str) -> str:
-    """The text on one line, for places that know no Markdown."""
-    return " ".join("".join(char if char.isprintable() or char == "\u200d" else " " for char in text).split())
 
 
 def form(name: str, dialog: Dialog) -> Modal | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from connector import dialog_texts, facts, notices_dialogs
 from connector.cards import View
+from connector.literals import code
 from connector.modals import Modal
 from connector.world import Round
 from engine import events as engine
@@ -111,7 +112,7 @@ def meaning(question: Question, verb: str, values: tuple[str, ...]) -> Meaning |
             return dialog_texts.form(question.name, dialog)
         case "input" | "editor", ["text"] if values:
             text = "\n".join(values)
-            return Answer(engine.AnswerDialog(dialog.id, value=text), notices_dialogs.code(text))
+            return Answer(engine.AnswerDialog(dialog.id, value=text), code(text, notices_dialogs.ANSWER))
         case _:
             return None
 
@@ -120,7 +121,7 @@ def _chosen(dialog: pi.Dialog, index: str) -> Answer | None:
     if not _NUMBER.fullmatch(index) or int(index) >= len(dialog.options):
         return None
     option = dialog.options[int(index)]
-    return Answer(engine.AnswerDialog(dialog.id, value=option), notices_dialogs.code(option))
+    return Answer(engine.AnswerDialog(dialog.id, value=option), code(option, notices_dialogs.ANSWER))
 
 
 class Dialogs:

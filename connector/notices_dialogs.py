@@ -3,8 +3,6 @@
 What an extension wrote stands in the question itself, never in one of these, an answer's excerpt apart.
 """
 
-from connector import clusters
-
 ANSWER = 120
 """Characters of an answer that are shown."""
 
@@ -57,9 +55,3 @@ def too_long(count: int) -> str:
 def uneditable(count: int) -> str:
     """The line below a text that no form can hold."""
     return f"-# {count:,} characters are too many to be edited here: what you write replaces the whole text."
-
-
-def code(text: str, count: int = ANSWER) -> str:
-    """Somebody's text on one line as code: it mentions nobody and ends nothing around it."""
-    flat = " ".join("".join(char if char.isprintable() else " " for char in text[: 4 * count]).split())
-    return f"`{clusters.excerpt(flat.replace('`', 'ˋ'), count)}`" if flat else "(nothing)"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from connector import dialog_texts, facts, notices_dialogs
+from connector import dialog_texts, facts, literals, notices_dialogs
 from connector.cards import View
 from connector.dialogs import Answer, Asker, Dialogs, Question, Turn, meaning
 from connector.modals import Modal, TextField, payload
@@ -169,7 +169,7 @@ def test_the_text_to_be_edited_is_shown() -> None:
     ],
 )
 def test_somebodys_text_shows_as_it_is(text: str, literal: str) -> None:
-    assert dialog_texts.literal(text) == literal
+    assert literals.literal(text) == literal
 
 
 def test_a_title_is_one_line_that_fits() -> None:
@@ -242,7 +242,7 @@ def test_a_text_comes_back_from_its_fields_as_it_was(count: int) -> None:
     assert 1 <= len(modal.fields) <= 5
     assert all(len(one.prefill) <= 4000 for one in modal.fields)
     back = meaning(question(recorded("editor", prefill=text)), "text", tuple(one.prefill for one in modal.fields))
-    assert back == Answer(AnswerDialog("d", value=text), notices_dialogs.code(text))
+    assert back == Answer(AnswerDialog("d", value=text), literals.code(text, notices_dialogs.ANSWER))
 
 
 @pytest.mark.parametrize("text", ["x" * 4001, "\n".join(["y" * 3000] * 6)])
