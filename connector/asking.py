@@ -49,7 +49,8 @@ class Asking:
                     )
                     self._showing.put(views or [])
                 case engine.Unasked(dialog, timed_out):
-                    self._showing.put(self._dialogs.unask(says.lane, says.child, dialog, timed_out=timed_out))
+                    views = self._dialogs.unask(says.lane, says.child, dialog, self._now(), timed_out=timed_out)
+                    self._showing.put(views)
                 case engine.Wedged():
                     self._showing.put(self._dialogs.end(says.lane, says.child))
                 case _:

@@ -34,7 +34,10 @@ class Asker:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One open question: `name` in its `custom_id`s, `until` in seconds since the epoch, `page` of its choices."""
+    """One open question: `name` in its `custom_id`s, `until` in seconds since the epoch, `page` of its choices.
+
+    `own`: the extension itself ends it then, and says nothing of that.
+    """
 
     name: str
     lane: str
@@ -43,6 +46,7 @@ class Question:
     dialog: pi.Dialog
     until: int
     page: int = 0
+    own: bool = False
 
     @property
     def key(self) -> str:
@@ -172,10 +176,11 @@ class Dialogs:
         if asker is None or turn.rpartition("@")[0] != asker.round:
             return None
         own = round((dialog.timeout or 0) * SECOND / 1000)
-        bound = own if 0 < own < self._bound else self._bound
+        shorter = 0 < own < self._bound
+        until = (now + (own if shorter else self._bound)) // SECOND
         name = self._named(lane, child, dialog.id)
         self._used[lane].add(name)
-        question = Question(name, lane, child, asker, dialog, (now + bound) // SECOND)
+        question = Question(name, lane, child, asker, dialog, until, own=shorter)
         self._open[name] = question
         return question.views()
 
@@ -186,11 +191,17 @@ class Dialogs:
             return dialog
         return hashlib.sha256(f"{lane}\0{child}\0{len(used)}\0{dialog}".encode(errors="replace")).hexdigest()[:32]
 
-    def unask(self, lane: str, child: int, dialog: str, *, timed_out: bool) -> list[View]:
-        """The child waits for this no longer; for one that was answered nothing is left to show."""
-        end = notices_dialogs.timed_out() if timed_out else notices_dialogs.turn_over()
-        mine = [one for one in self._of(lane, child) if one.dialog.id == dialog]
-        return [view for one in mine for view in self.close(one, end)]
+    def unask(self, lane: str, child: int, dialog: str, now: int, *, timed_out: bool) -> list[View]:
+        """The child waits for this no longer; for one that was answered nothing is left to show.
+
+        The clock of an extension's own timeout began before ours: its turn may be over before we have counted to it.
+        """
+        views: list[View] = []
+        for one in self._of(lane, child):
+            if one.dialog.id == dialog:
+                late = timed_out or (one.own and now // SECOND + 1 >= one.until)
+                views += self.close(one, notices_dialogs.timed_out() if late else notices_dialogs.turn_over())
+        return views
 
     def end(self, lane: str, child: int) -> list[View]:
         """The child is gone, or given up: nothing of it waits any more."""

@@ -330,7 +330,7 @@ def test_a_name_that_no_custom_id_holds_is_replaced(folding: Folding, name: str)
 
 def test_a_name_that_is_given_again_is_another_question(folding: Folding) -> None:
     folding.ask(recorded("confirm", id="d"))
-    folding.dialogs.unask("1", 2, "d", timed_out=False)
+    folding.dialogs.unask("1", 2, "d", 0, timed_out=False)
     (again,) = folding.ask(recorded("confirm", id="d")) or []
     assert again.name != "dialog/2.d"
     folding.step(replaced(CLAIM, "8"), facts.Written("8", 2))
@@ -346,15 +346,23 @@ def test_every_end_ends_it(folding: Folding) -> None:
     for name in ("late", "over", "stop", "gone"):
         folding.ask(recorded("confirm", id=name))
     dialogs = folding.dialogs
-    assert ends(dialogs.unask("1", 2, "late", timed_out=True)) == [notices_dialogs.timed_out()]
-    assert ends(dialogs.unask("1", 2, "over", timed_out=False)) == [notices_dialogs.turn_over()]
-    assert dialogs.unask("1", 2, "over", timed_out=False) == []
-    assert dialogs.unask("1", 3, "stop", timed_out=False) == []  # another generation's
+    assert ends(dialogs.unask("1", 2, "late", 0, timed_out=True)) == [notices_dialogs.timed_out()]
+    assert ends(dialogs.unask("1", 2, "over", 0, timed_out=False)) == [notices_dialogs.turn_over()]
+    assert dialogs.unask("1", 2, "over", 0, timed_out=False) == []
+    assert dialogs.unask("1", 3, "stop", 0, timed_out=False) == []  # another generation's
     assert ends(folding.step(facts.StopMarked("7", 5))[0]) == [notices_dialogs.stopped()] * 2
     folding.ask(recorded("confirm", id="last"))
     assert dialogs.end("1", 3) == []
     assert ends(dialogs.end("1", 2)) == [notices_dialogs.turn_over()]
     assert [dialogs.find(name, 1) for name in ("late", "over", "stop", "gone", "last")] == [None] * 5
+
+
+@pytest.mark.parametrize(
+    ("now", "line"), [(4 * SECOND - 1, notices_dialogs.turn_over()), (4 * SECOND, notices_dialogs.timed_out())]
+)
+def test_what_the_extension_ended_by_its_own_clock_has_timed_out(folding: Folding, now: int, line: str) -> None:
+    folding.ask(recorded("timed", id="d", timeout=5000))
+    assert ends(folding.dialogs.unask("1", 2, "d", now, timed_out=False)) == [line]
 
 
 def test_stop_of_another_round_ends_nothing(folding: Folding) -> None:
