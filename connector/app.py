@@ -28,6 +28,7 @@ from connector.logs import Logs
 from connector.messages import Author, Message, Place
 from connector.people import People
 from connector.people_desk import Desk
+from connector.people_dialogs import DialogActs
 from connector.people_session import SessionActs
 from connector.performing import Parts
 from connector.ports import Connected, Disconnected
@@ -128,7 +129,11 @@ class Run:
         memory = remembered(known.kept, self._ledger.keep)
         options = discord_options(settings, self._program.token)
         # Both are made below; nothing is heard before.
-        hooks = Hooks(complete=lambda wanted: acts.complete(wanted), openly=lambda heard: people.openly(heard))  # noqa: PLW0108
+        hooks = Hooks(
+            modal=lambda pressed: DialogActs(desk).form(pressed),
+            complete=lambda wanted: acts.complete(wanted),  # noqa: PLW0108
+            openly=lambda heard: people.openly(heard),  # noqa: PLW0108
+        )
         self._gateway = Gateway(options, self._hear, self._log, memory=memory, hooks=hooks)
         hearing = Hearing(rules, threads=settings.discord.reply_in == "thread")
         self._dispatcher = Dispatcher(
@@ -142,6 +147,7 @@ class Run:
                 reactions=settings.discord.reactions,
                 cards=settings.discord.progress == "live",
                 us=self._us,
+                dialog_timeout=nanoseconds(settings.agent.dialog_timeout),
             )
         )
         self._children = Children(

@@ -70,6 +70,11 @@ class Children:
         if found is not None and found[0] == child:
             found[1].give(given)
 
+    def asks(self, lane: str, child: int, dialog: str) -> bool:
+        """Whether this child still waits for an answer to this dialog."""
+        found = self._engines.get(lane)
+        return found is not None and found[0] == child and found[1].asks(dialog)
+
     def retire(self, lane: str, child: int) -> None:
         """Stop this child; its exit is told when it is gone."""
         found = self._engines.get(lane)

@@ -10,6 +10,8 @@ from typing import Literal
 import msgspec
 
 from connector.facts_base import Fact as Fact
+from connector.facts_dialog import DialogOver as DialogOver
+from connector.facts_dialog import DialogShown as DialogShown
 from connector.facts_process import ChildEnded as ChildEnded
 from connector.facts_process import ChildStarted as ChildStarted
 from connector.facts_process import Down as Down
@@ -298,6 +300,8 @@ AnyFact = (
     | Dropped
     | CardShown
     | CardOver
+    | DialogShown
+    | DialogOver
     | Cut
     | Moved
     | Edited
@@ -324,7 +328,7 @@ FULL = (Claimed, Written, StopMarked, Answered, Owed, Ended, Backoff, Requeued, 
 def round_of(fact: AnyFact) -> str:
     """The round that a fact is about, "" where it is about none; a post's is the first part of its key."""
     match fact:
-        case Posted(key=key) | Dropped(key=key):
+        case Posted(key=key) | Dropped(key=key) | DialogShown(key=key) | DialogOver(key=key):
             return key.rsplit("/", 2)[0]
         case Redirected(channel=channel):  # the message that was to open the thread has its id
             return str(channel)

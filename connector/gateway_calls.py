@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from itertools import groupby
+from typing import Any, assert_never
 
 import aiohttp
 import discord
@@ -17,7 +18,7 @@ from connector.gateway_facts import Json
 from connector.gateway_lookups import Lookups
 from connector.logs import Log
 from connector.messages import Message, Place
-from connector.ports import Button, Part, PostLater, PostNever, PostOther
+from connector.ports import Button, Control, Controls, Menu, Part, PostLater, PostNever, PostOther
 
 MESSAGES = "/channels/{channel_id}/messages"
 MESSAGE = MESSAGES + "/{message_id}"
@@ -156,7 +157,7 @@ class Calls:
     async def _unarchive(self, channel: int) -> None:
         await self._wire.ask("PATCH", CHANNEL, channel_id=channel, json={"archived": False})
 
-    async def edit(self, channel: int, message: int, content: str, buttons: tuple[Button, ...] = ()) -> None:
+    async def edit(self, channel: int, message: int, content: str, buttons: Controls = ()) -> None:
         """Replace content and buttons of one of our messages."""
         payload = {"content": content, "components": rows(buttons), "allowed_mentions": {"parse": []}}
         await self._opened("PATCH", MESSAGE, channel_id=channel, message_id=message, json=payload)
@@ -262,12 +263,26 @@ class Calls:
         return message
 
 
-def rows(buttons: Iterable[Button]) -> list[dict[str, Any]]:
-    """Buttons as raw components: they work after a restart, since no view is kept for them."""
-    shown = [
-        {"type": 2, "style": _STYLES[one.style], "label": one.label[:80], "custom_id": one.custom_id} for one in buttons
-    ]
-    return [{"type": 1, "components": shown[at : at + _ROW]} for at in range(0, len(shown), _ROW)]
+def rows(controls: Iterable[Control]) -> list[dict[str, Any]]:
+    """Controls as raw components: they work after a restart, since no view is kept for them."""
+    found: list[list[dict[str, Any]]] = []
+    for is_menu, group in groupby(controls, key=lambda one: isinstance(one, Menu)):
+        shown = [_component(one) for one in group]
+        size = 1 if is_menu else _ROW
+        found += [shown[at : at + size] for at in range(0, len(shown), size)]
+    return [{"type": 1, "components": row} for row in found]
+
+
+def _component(one: Control) -> dict[str, Any]:
+    match one:
+        case Button(custom_id, label, style):
+            return {"type": 2, "style": _STYLES[style], "label": label[:80], "custom_id": custom_id}
+        case Menu(custom_id, choices, placeholder):
+            options = [{"label": label[:100], "value": value[:100]} for label, value in choices[:25]]
+            more = {"placeholder": placeholder[:150]} if placeholder else {}
+            return {"type": 3, "custom_id": custom_id, "options": options, **more}
+        case _:
+            assert_never(one)
 
 
 def same(one: str, other: str) -> bool:

@@ -10,6 +10,7 @@ from connector.access import Act
 from connector.lane_events import Arrived, Cancel, Hurry, Input, MoveFirst, StopAsked
 from connector.lanes import Stepped
 from connector.people_desk import Acted, Desk
+from connector.people_dialogs import DialogActs
 from connector.ports import Pressed
 from connector.queue_page import page_of, queue_page
 from connector.world import Round
@@ -31,6 +32,8 @@ class Buttons:
                 await self._retry(heard, name)
             case "queue":
                 await self._queue(heard, name)
+            case "dialog":
+                await DialogActs(self.desk).pressed(heard)
             case _:
                 await heard.answer(notices.outdated())
 

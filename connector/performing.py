@@ -35,6 +35,7 @@ from connector.ports import Discord, PostLater, PostNever
 from connector.posting import Posting
 from connector.showing import Showing
 from connector.threads import Threads
+from engine.events import Limits
 
 SIGNS = {"accepted": "👀", "waiting": "⏳", "heard": "👂", "answered": "✅", "failed": "⚠️", "stopped": "🛑"}
 
@@ -44,7 +45,7 @@ COURTESIES = (React, Typing)
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a dispatcher works with."""
+    """What a dispatcher works with; `dialog_timeout` in nanoseconds."""
 
     lanes: Lanes
     ledger: Ledger
@@ -55,6 +56,7 @@ class Parts:
     reactions: bool
     cards: bool
     us: Callable[[Message], Us]
+    dialog_timeout: int = Limits().tool_timeout
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,19 @@ class Button:
 
 
 @dataclass(frozen=True, slots=True)
+class Menu:
+    """A menu of which one is chosen, in a row of its own: `choices` as (label, value), 1 to 25 of them."""
+
+    custom_id: str
+    choices: tuple[tuple[str, str], ...]
+    placeholder: str = ""
+
+
+Control = Button | Menu
+Controls = tuple[Control, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Attached:
     """A file that goes with a post."""
 
@@ -34,7 +47,7 @@ class Part:
     content: str
     nonce: str
     reply_to: int = 0
-    buttons: tuple[Button, ...] = ()
+    buttons: Controls = ()
     file: Attached | None = None
 
 
@@ -74,7 +87,7 @@ class Discord(Protocol):
         """Post it and return its message id; with a known nonce Discord returns the old message's."""
         ...
 
-    async def edit(self, channel: int, message: int, content: str, buttons: tuple[Button, ...] = ()) -> None:
+    async def edit(self, channel: int, message: int, content: str, buttons: Controls = ()) -> None:
         """Replace content and buttons of one of our messages."""
         ...
 

@@ -9,7 +9,7 @@ from connector.gateway_pauses import Clock
 from connector.logs import Log
 from connector.outbox import Outbox, nonce
 from connector.outbox_moves import Action, Edit, Later, Look, Missing, Never, Other, Outcome, Send, Show, Stands, Told
-from connector.ports import Attached, Button, Discord, Part, PostLater, PostNever, PostOther
+from connector.ports import Attached, Button, Controls, Discord, Part, PostLater, PostNever, PostOther
 from connector.render import AsFile, render
 from engine.events import SECOND
 
@@ -69,9 +69,7 @@ class Posting:
             self._tell(fact)
         self._changed()
 
-    def show(
-        self, key: str, channel: int, content: str, buttons: tuple[Button, ...] = (), *, reply_to: int = 0
-    ) -> None:
+    def show(self, key: str, channel: int, content: str, buttons: Controls = (), *, reply_to: int = 0) -> None:
         """Let the card (or the post) of this key show this, as soon as the pace allows; the latest content wins."""
         self._outbox.show(key, channel, content, buttons, reply_to=reply_to)
         self._changed()

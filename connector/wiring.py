@@ -61,7 +61,7 @@ def child_spec(settings: Settings, environ: Mapping[str, str]) -> ChildSpec:
 
 
 def limits(settings: Settings) -> Limits:
-    """The engine's bounds in nanoseconds; dialogs are answered "cancelled" at once for now."""
+    """The engine's bounds in nanoseconds."""
     engine = settings.engine
     return Limits(
         turn_timeout=nanoseconds(engine.turn_timeout),
@@ -69,7 +69,7 @@ def limits(settings: Settings) -> Limits:
         turn_limit=nanoseconds(engine.turn_limit),
         abort_grace=nanoseconds(engine.abort_grace),
         run_grace=nanoseconds(engine.run_grace),
-        dialog=0,
+        dialog=nanoseconds(settings.agent.dialog_timeout),
     )
 
 

@@ -20,7 +20,8 @@ whatever comes after a word and its numbers changes nothing. A text that begins 
 `tools N MS`           N at once, the last one finishing first
 `bash COMMAND`         a bash call with the output of its `echo`, `sleep`, `seq`, `exit` (nothing is run)
 `tooldialog`           a tool that asks before it runs
-`dialog [METHOD]`      a dialog in the run: confirm, select, input or editor; the answer tells what was chosen
+`dialog [METHOD] [N]`  a dialog in the run: confirm, select, input or editor; the answer tells what was chosen. A
+                       select has N choices, any other one a timeout of N ms
 `dialog2`              a tool that opens a second dialog 1 ms after the first is answered [x_B]
 `hookdialog`           a dialog before the response; refused or cancelled, the text is swallowed: `handled` [x_H]
 `notify`               the one-way extension requests, then the answer
@@ -199,7 +200,10 @@ def _one(answer: b.Text, **fields: object) -> b.Plan:
 
 def _dialog(rest: list[str], _answer: b.Text) -> b.Plan:
     method = rest[0] if rest and rest[0] in {"confirm", "select", "input", "editor"} else "confirm"
-    return b.Plan((b.Recount("dialog"),), acts=(b.Dialog(method),))
+    number = _number(rest, at=1)
+    choices = int(number or 0) if method == "select" else 0
+    asks = b.Dialog(method, choices, None if method == "select" else number)
+    return b.Plan((b.Recount("dialog"),), acts=(asks,))
 
 
 def _refuse(rest: list[str], _answer: b.Text) -> b.Plan:

@@ -92,7 +92,7 @@ HELP = {
     "tools": "N MS: several tool calls at once",
     "bash": "COMMAND: a bash call of echo, sleep, seq, exit",
     "tooldialog": "a tool that asks before it runs",
-    "dialog": "[confirm|select|input|editor]: a dialog",
+    "dialog": "[confirm|select|input|editor] [N]: a dialog; N choices of a select, else a timeout in ms",
     "dialog2": "a tool that asks twice",
     "hookdialog": "a dialog before the prompt is taken",
     "notify": "an extension's notices",

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 import discord
 import pytest
 
-from connector.gateway_calls import same, translated
-from connector.ports import Attached, Button, Part, PostLater, PostNever, PostOther
+from connector.gateway_calls import rows, same, translated
+from connector.ports import Attached, Button, Menu, Part, PostLater, PostNever, PostOther
 from fakes.discord import FakeDiscord
 from fakes.living_gateway import Living, running
 
@@ -309,3 +309,16 @@ def test_every_error_of_a_request_is_one_of_two() -> None:
     assert isinstance(translated(ConnectionResetError()), PostLater)
     assert isinstance(translated(discord.RateLimited(40.0)), PostLater)
     assert translated(ZeroDivisionError()) is None
+
+
+def test_controls_stand_in_rows_and_a_menu_in_one_of_its_own() -> None:
+    buttons = [Button(f"b{number}", "x" * 90) for number in range(7)]
+    menu = Menu("m", tuple((f"label {number}" + "y" * 100, str(number)) for number in range(30)), "z" * 200)
+    shown = rows([*buttons, menu, menu, buttons[0]])
+    ids = [[one["custom_id"] for one in row["components"]] for row in shown]
+    assert ids == [["b0", "b1", "b2", "b3", "b4"], ["b5", "b6"], ["m"], ["m"], ["b0"]]
+    assert shown[1]["components"][0] == {"type": 2, "style": 2, "label": "x" * 80, "custom_id": "b5"}
+    one = shown[2]["components"][0]
+    assert (one["type"], len(one["options"]), len(one["placeholder"])) == (3, 25, 150)
+    assert one["options"][3] == {"label": ("label 3" + "y" * 100)[:100], "value": "3"}
+    assert set(one) == {"type", "custom_id", "options", "placeholder"}

@@ -13,7 +13,7 @@ from connector.gateway_pauses import Clock
 from connector.logs import Logs
 from connector.messages import Message, Place
 from connector.outbox import nonce
-from connector.ports import Attached, Button, Part, PostLater, PostNever, PostOther
+from connector.ports import Attached, Button, Controls, Part, PostLater, PostNever, PostOther
 from connector.posting import Posting, made
 from connector.settings import LogSettings
 from fakes.living_gateway import Pacing
@@ -55,7 +55,7 @@ class Plain:
         await self._meet("post", part)
         return 1_000 + len(self.calls)
 
-    async def edit(self, channel: int, message: int, content: str, buttons: tuple[Button, ...] = ()) -> None:
+    async def edit(self, channel: int, message: int, content: str, buttons: Controls = ()) -> None:
         await self._meet("edit", channel, message, content, buttons)
 
     async def react(self, channel: int, message: int, sign: str) -> None:
