@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import assert_never
 
-from connector import clusters, facts, notices
+from connector import clusters, facts, notices, notices_spend
 from connector.header import clean
 from connector.literals import literal, plain
 from connector.ports import Button, Controls
+from connector.spend import day_end
 from connector.world import AT_CHILD, Phase, Round
 from engine import events as engine
 from engine import pi
@@ -65,6 +66,7 @@ class Wait(Enum):
     GATE = auto()
     AGAIN = auto()
     RESTART = auto()
+    CAP = auto()
 
 
 @dataclass(slots=True)
@@ -185,6 +187,8 @@ class Card:
                 return f"⏳ {notices.waits_again()}"
             case Wait.RESTART:
                 return f"⏳ {notices.waits_for_restart()}"
+            case Wait.CAP:
+                return f"⏳ {notices_spend.waits_for_day(self.until // SECOND)}"
             case None:
                 return self._at_work()
             case _:
@@ -355,6 +359,8 @@ def _told(card: Card, fact: facts.AnyFact, now: int) -> bool:
         case facts.Backoff(until=until):
             card.hold(Wait.BACKOFF, until)
             card.shown = True
+        case facts.Capped(day=day):
+            card.hold(Wait.CAP, day_end(day))
         case facts.Hurried() | facts.Requeued() | facts.Unwritten():
             card.hold(Wait.AGAIN)
         case facts.Cut():

@@ -108,6 +108,8 @@ class Dispatcher:
         self.on_connected: Callable[[Connected], None] = lambda _: None
         self.on_disconnected: Callable[[Disconnected], None] = lambda _: None
         self.on_errand: Callable[[ErrandDone], None] = lambda _: None
+        self.on_heard: Callable[[Heard], None] = lambda _: None
+        self.on_step: Callable[[Stepped], None] = lambda _: None
         self.on_person: Callable[[Pressed | Commanded], Coroutine[Any, Any, None]]
 
     @property
@@ -134,6 +136,7 @@ class Dispatcher:
 
     def hear(self, heard: Heard) -> None:
         """An event of Discord, in the first synchronous line of its handler."""
+        self.on_heard(heard)
         match heard:
             case Said():
                 self.on_said(heard)
@@ -192,6 +195,8 @@ class Dispatcher:
             self._lost = True
             self._performing.perform(Quit(ExitCode.STOPPED, "asked to stop while the ledger could not be written"))
             return
+        for step in steps:
+            self.on_step(step)
         effects = [effect for step in steps for effect in step.effects]
         for effect in sorted(effects, key=lambda effect: isinstance(effect, COURTESIES)):
             self._performing.perform(effect)

@@ -19,6 +19,9 @@ from connector.facts_process import Fell as Fell
 from connector.facts_process import Forgiven as Forgiven
 from connector.facts_process import Good as Good
 from connector.facts_process import Up as Up
+from connector.facts_spend import Capped as Capped
+from connector.facts_spend import Extended as Extended
+from connector.facts_spend import Spent as Spent
 
 
 class Origin(StrEnum):
@@ -169,6 +172,7 @@ class Owed(Fact, frozen=True, tag="owed"):
     text: str
     reply_to: int
     retry: bool = False
+    extend: bool = False
 
 
 class Posted(Fact, frozen=True, tag="posted"):
@@ -319,9 +323,15 @@ AnyFact = (
     | Good
     | Down
     | Forgiven
+    | Spent
+    | Capped
+    | Extended
 )
 
-FULL = (Claimed, Written, StopMarked, Answered, Owed, Ended, Backoff, Requeued, Fell, Seen, Cut, Edited, ChildStarted)
+FULL = (
+    *(Claimed, Written, StopMarked, Answered, Owed, Ended, Backoff, Requeued, Fell, Seen, Cut, Edited, ChildStarted),
+    Extended,
+)
 """Facts that must be on the disk before their effect; the others may be lost by a power cut, never by a kill."""
 
 

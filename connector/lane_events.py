@@ -50,6 +50,14 @@ class Hurry:
 
 
 @dataclass(frozen=True, slots=True)
+class Extend:
+    """An operator adds to the spending cap that holds this round back."""
+
+    round: str
+    by: int
+
+
+@dataclass(frozen=True, slots=True)
 class Cancel:
     """A waiting round is taken back by its author or an operator, or its message was deleted (`silent`)."""
 
@@ -212,6 +220,7 @@ Input = (
     | Overlooked
     | StopAsked
     | Hurry
+    | Extend
     | Cancel
     | MoveFirst
     | Rewrite

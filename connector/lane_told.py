@@ -62,8 +62,10 @@ class Told(Service):
                 kid.tools.pop(call, None)
             case engine.Progress(thinking=False):
                 self.prove(kid)
-            case engine.Spent(_, provider, model) if provider and model:
-                kid.model = (provider, model)
+            case engine.Spent(_, provider, model):
+                self.pay(kid, told)
+                if provider and model:
+                    kid.model = (provider, model)
             case engine.Heard(turn, head):
                 self.heard(kid, turn, head)
             case engine.Returned(turn, refused, written):
@@ -294,6 +296,7 @@ class Told(Service):
             return
         rounds = self.at_child(given.lane)
         unready = kid.stand in {Stand.SPAWNING, Stand.STARTING, Stand.SESSION}
+        self.book_of(kid)
         del self.kids[given.lane]
         self.amend(kid)
         self.unprobe(given.lane)

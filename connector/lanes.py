@@ -24,6 +24,7 @@ from connector.lane_events import (
     ChooseModel,
     ChooseThinking,
     Errand,
+    Extend,
     Fault,
     Forget,
     Hurry,
@@ -66,6 +67,7 @@ class Lanes(Stops):
         self.now, self.dice = max(now, self.now), dice
         self.kept, self.out, self.touched = [], [], {}
         self.take(given)
+        self.book()
         for lane in list(self.touched):
             self.serve(lane)
         self.fill()
@@ -90,6 +92,8 @@ class Lanes(Stops):
                 self.stop(given)
             case Hurry(name):
                 self.hurry(name)
+            case Extend():
+                self.extend(given)
             case Cancel(name, silent):
                 self.cancel(name, silent=silent)
             case MoveFirst(name):
@@ -199,7 +203,7 @@ class Lanes(Stops):
         head = self.world.head(kid.lane)
         if head is None or head.phase is not Phase.RUNNING or head.stopped or not self.steers(kid.lane):
             return
-        if self.draining or self.stopping:
+        if self.draining or self.stopping or self.cap_on(round_):
             return
         if advice is Advice.STEER and self.world.lane(kid.lane).waiting == (round_.id,):
             self.record(facts.Written(round_.id, kid.child, kind="steer"))
@@ -295,7 +299,7 @@ class Lanes(Stops):
                 self.record(facts.ToolOpened(round_.id, "", "seen in the session file"))
             code = "restart" if round_.cut else "engine-exit"
             self.by_evidence(self.world.rounds[round_.id], code)
-        self.touched |= dict.fromkeys(lane.key for lane in self.world.lanes.values() if lane.waiting or lane.held)
+        self.touch_all()
 
     def unstep_clock(self, rounds: Iterable[Round]) -> None:
         """A wait that is longer than any was counted by a wall clock that has gone back since: it is over."""
@@ -324,6 +328,7 @@ class Lanes(Stops):
             if lane:
                 self.expire(lane)
                 self.touched[lane] = None
+        self.day_turned()
         if self.draining and not self.stopping and self.now >= self.due:
             for kid in self.kids.values():
                 self.cut(kid, [round_ for round_ in self.at_child(kid.lane) if not round_.cut])

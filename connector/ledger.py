@@ -10,6 +10,7 @@ import json
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import TypeVar
 
 import msgspec
 
-from connector import facts
+from connector import facts, ledger_spend
 from connector.exits import Refusal
 from connector.facts import AnyFact
 from connector.ledger_schema import MIGRATIONS, VERSION
@@ -42,9 +43,13 @@ _LATEST: dict[type, Callable[[AnyFact], str]] = {
     facts.ChildStarted: lambda fact: str(fact.child),  # type: ignore[union-attr]
     facts.CardShown: lambda fact: fact.round,  # type: ignore[union-attr]
     facts.DialogShown: lambda fact: fact.key,  # type: ignore[union-attr]
+    facts.Extended: lambda fact: f"{fact.scope} {fact.key}",  # type: ignore[union-attr]
 }
-_ELSEWHERE = (*_LATEST, facts.CardOver, facts.DialogOver)
-"""What a start learns from `latest`, not from the rounds that are open."""
+_ELSEWHERE = (*_LATEST, facts.CardOver, facts.DialogOver, facts.Spent)
+"""What a start learns from `latest` and `spent`, not from the rounds that are open."""
+
+OFFERED = "Offered"
+"""The topic of `latest` that tells the last Retry offered in each channel; no start has to know it."""
 
 CHECKED = 32 << 20
 """Bytes; a larger ledger is not read through at a start: damage shows when it is touched."""
@@ -75,6 +80,8 @@ class Ledger:
         self.path = path
         self._db = connection
         self._full: bool | None = None
+        self.took: Callable[[float], None] = lambda _seconds: None
+        """Hears of each transaction how many seconds it took."""
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name="ledger", daemon=True)
         self._thread.start()
@@ -91,8 +98,9 @@ class Ledger:
         `closed`: rounds a recovery need not look at any more. Raises LedgerBroken, having kept nothing, and Refusal
         for a file that is damaged.
         """
-        done = tuple(closed)
+        done, began = tuple(closed), time.perf_counter()
         await self._do(lambda: self._write(new, at, done))
+        self.took(time.perf_counter() - began)
 
     async def known_messages(self, messages: Sequence[int]) -> frozenset[int]:
         """Those of these message ids that a round exists of (BEHAVIOUR §7.25)."""
@@ -313,6 +321,11 @@ def find_again(db: sqlite3.Connection, fact: AnyFact, body: str) -> None:
             db.execute("INSERT OR IGNORE INTO dead (round) VALUES (?)", (name,))
         case facts.Owed(key, ""):
             db.execute("INSERT OR IGNORE INTO latest (topic, key, body) VALUES ('Owed', ?, ?)", (key, body))
+        case facts.Owed(retry=True, channel=channel):
+            offer = (OFFERED, str(channel), body)
+            db.execute("INSERT OR REPLACE INTO latest (topic, key, body) VALUES (?, ?, ?)", offer)
+        case facts.Spent():
+            ledger_spend.add(db, fact)
         case facts.Dropped(key):
             db.execute("DELETE FROM latest WHERE topic = 'Owed' AND key = ?", (key,))
         case facts.Posted(key, part, parts) if part + 1 >= parts:
@@ -322,6 +335,8 @@ def find_again(db: sqlite3.Connection, fact: AnyFact, body: str) -> None:
             db.execute("UPDATE lanes SET channel = ?, thread_of = ? WHERE lane = ?", lane)
         case facts.Redirected(channel, parent):
             db.execute("UPDATE lanes SET channel = ?, thread_of = 0 WHERE lane = ?", (parent, str(channel)))
+            moved = (str(parent), OFFERED, str(channel))
+            db.execute("UPDATE OR REPLACE latest SET key = ? WHERE topic = ? AND key = ?", moved)
         case _:
             pass
 
@@ -331,7 +346,9 @@ def load(db: sqlite3.Connection) -> Known:
 
     These come last: a claim of an open round may be older than what has been said in its lane since.
     """
-    world: list[AnyFact] = [_decoder.decode(row[0]) for row in db.execute("SELECT body FROM latest")]
+    latest = db.execute("SELECT body FROM latest WHERE topic <> ?", (OFFERED,))
+    world: list[AnyFact] = [_decoder.decode(row[0]) for row in latest]
+    world += ledger_spend.newest(db)
     people: dict[str, list[int]] = {}
     for lane, author in db.execute("SELECT lane, author FROM speakers"):
         people.setdefault(lane, []).append(author)

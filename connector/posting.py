@@ -37,6 +37,8 @@ class Posting:
         self._typing: dict[int, asyncio.Event] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._fault: BaseException | None = None
+        self.tried: Callable[[Action, Outcome], None] = lambda _action, _outcome: None
+        """Hears of each try what came of it."""
 
     async def run(self) -> None:
         """Post until cancelled; raises what `done` raises."""
@@ -122,6 +124,7 @@ class Posting:
 
     async def _perform(self, action: Action) -> None:
         outcome = await self._outcome(action)
+        self.tried(action, outcome)
         for fact in self._outbox.done(action, outcome, self._clock.now_ns()):
             self._tell(fact)
         self._changed()
@@ -221,14 +224,15 @@ def made(owed: facts.Owed) -> tuple[Part, ...]:
         file = Attached(FILE_NAME, _bounded(shown.file_text))
     else:
         contents = shown.parts
-    retry = (Button(f"retry:{owed.round}", "Retry", "primary"),) if owed.retry else ()
+    buttons: tuple[Button, ...] = (Button(f"retry:{owed.round}", "Retry", "primary"),) if owed.retry else ()
+    buttons += (Button(f"spend:{owed.round}", "Extend for today"),) if owed.extend else ()
     return tuple(
         Part(
             owed.channel,
             content,
             nonce(owed.key, number),
             reply_to=owed.reply_to if number == 0 else 0,
-            buttons=retry if number == len(contents) - 1 else (),
+            buttons=buttons if number == len(contents) - 1 else (),
             file=file,
         )
         for number, content in enumerate(contents)

@@ -32,7 +32,7 @@ class Round:
     `reask`: whether it is one of `steps`, the waits of `retry.backoff` spent. `hurried`: a person wants that now.
     `child`: the generation that had it last. `into`: the round whose run it joined. `tool`, `posted`: evidence
     against asking again (BEHAVIOUR §6). `first`: it was moved to the front. `owed`: keys of posts outstanding.
-    `code`: its terminal state, "" while pending.
+    `capped`: scope and day of the spending cap that it was last told of. `code`: its terminal state, "" while pending.
     """
 
     id: str
@@ -68,6 +68,7 @@ class Round:
     into: str = ""
     answers: int = 0
     owed: frozenset[str] = frozenset()
+    capped: tuple[str, int] = ("", 0)
     code: str = ""
 
     @property
@@ -101,6 +102,7 @@ RoundFact = (
     | facts.Cut
     | facts.Moved
     | facts.Edited
+    | facts.Capped
 )
 
 
@@ -151,6 +153,8 @@ def told(round_: Round, fact: RoundFact) -> Round:
             return replace(round_, first=round_.phase is Phase.WAITING)
         case facts.Edited(text=text):
             return replace(round_, text=text)
+        case facts.Capped(scope=scope, day=day):
+            return replace(round_, capped=(scope, day))
         case _:
             assert_never(fact)
 

@@ -10,6 +10,7 @@ from connector.gateway import Options
 from connector.interactions import COMMANDS
 from connector.lane_base import LaneRules
 from connector.settings import Settings, nanoseconds
+from connector.spend import Caps
 from connector.token import Token
 from engine.child import ChildSpec
 from engine.events import Limits
@@ -46,6 +47,7 @@ def lane_rules(settings: Settings) -> LaneRules:
         kill_after=nanoseconds(settings.engine.kill_after),
         run_grace=nanoseconds(settings.engine.run_grace),
         abort_grace=nanoseconds(settings.engine.abort_grace),
+        spend=Caps(settings.spend.person_day, settings.spend.lane_day, settings.spend.total_day),
     )
 
 

@@ -10,6 +10,7 @@ from typing import assert_never
 from connector import facts
 from connector.facts import AnyFact
 from connector.rounds import AT_CHILD, HEADS, Phase, Round, told
+from connector.spend import Today
 
 __all__ = ["AT_CHILD", "HEADS", "Lane", "Phase", "Round", "Session", "World", "told", "without"]
 
@@ -49,7 +50,8 @@ class World:
 
     `stands`: of a post that is half made, how many parts stand in Discord and the newest of them. `redirects`: the
     channel above each thread that could not be opened. `cards`: channel and message of each card that does not show
-    its end yet, by round; one may outlive its round. `dialogs`: the same of an extension's questions, by key.
+    its end yet, by round; one may outlive its round. `dialogs`: the same of an extension's questions, by key. `today`:
+    what was spent on the newest day.
     """
 
     rounds: dict[str, Round] = field(default_factory=dict)
@@ -64,6 +66,7 @@ class World:
     redirects: dict[int, int] = field(default_factory=dict)
     cards: dict[str, tuple[int, int]] = field(default_factory=dict)
     dialogs: dict[str, tuple[int, int]] = field(default_factory=dict)
+    today: Today = field(default_factory=Today)
 
     def lane(self, key: str) -> Lane:
         """The lane, new where nothing is known of it."""
@@ -120,6 +123,8 @@ class World:
                 self.children[fact.child] = fact
             case facts.ChildEnded(child):
                 self.children.pop(child, None)
+            case facts.Spent() | facts.Extended():
+                self.today.learn(fact)
             case facts.Up() | facts.Fell() | facts.Good() | facts.Down() | facts.Forgiven():
                 pass  # a fold of its own: connector.chain
             case _:
