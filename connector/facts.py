@@ -158,6 +158,7 @@ class Owed(Fact, frozen=True, tag="owed"):
     """A post that must reach Discord, recorded before it is tried.
 
     `key` is round, kind and number, and the source of every part's nonce. `text` is Markdown, split when posted.
+    `lane`: that of an answer, whose outbox its files may lie in; "" where it has none.
     """
 
     key: str
@@ -167,6 +168,7 @@ class Owed(Fact, frozen=True, tag="owed"):
     text: str
     reply_to: int
     retry: bool = False
+    lane: str = ""
 
 
 class Posted(Fact, frozen=True, tag="posted"):

@@ -23,7 +23,10 @@ Model = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class LaneRules:
-    """The settings the lanes need; durations in nanoseconds."""
+    """The settings the lanes need; durations in nanoseconds.
+
+    `outboxes`: the folder that holds an outbox for each lane, "" where the child could not use it.
+    """
 
     busy: str = "auto"
     capacity: int = 500
@@ -38,6 +41,7 @@ class LaneRules:
     kill_after: int = 5 * SECOND
     run_grace: int = 60 * SECOND
     abort_grace: int = 30 * SECOND
+    outboxes: str = ""
 
 
 class Stand(Enum):
@@ -70,6 +74,7 @@ class Kid:
     ended. `died`: it ended in a turn. `session`: the file it is in, None while that is not known; `fresh`: nothing was
     said in it; `outdated`: the lane wants another one since. `chosen`, `level`: the model and thinking level it was
     given; `asked`, `asking`: the session command that it has not answered. `tail`: the `/command` it handled last.
+    `introduced`: its session was told of the lane's outbox, or is an older one.
     """
 
     lane: str
@@ -95,6 +100,7 @@ class Kid:
     sent: str = ""
     since: int = 0
     interrupted: str = ""
+    introduced: bool = False
 
     @property
     def idle(self) -> bool:
@@ -161,6 +167,7 @@ class Base:
             text=text,
             reply_to=round_.reply_to if round_.reply_to != round_.channel else 0,
             retry=retry,
+            lane=round_.lane if kind == "answer" else "",
         )
         self.record(owed)
         self.out.append(Post(owed))

@@ -1,4 +1,4 @@
-"""The files that an answer names, copied once into the state folder and sent from there; blocks, so call it in a thread.
+"""The files that an answer names, copied once into the state folder and sent from there; blocks: for threads only.
 
 What was copied at the first try is what every later try sends, over a restart too: so one post never has two contents,
 whatever becomes of the agent's own file meanwhile.

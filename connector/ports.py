@@ -20,7 +20,7 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """A file that goes with a post. One that is `kept` under this path, of this `size`, has its `data` when it is sent."""
+    """A file that goes with a post; one that is `kept` under this path, of this `size`, has `data` while it is sent."""
 
     name: str
     data: bytes = b""

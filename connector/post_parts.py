@@ -1,4 +1,4 @@
-"""A post as Discord messages: its text in parts, its files on them, and what is left where Discord takes no file; pure."""
+"""A post as Discord messages: its text in parts, its files on them, or what is left where Discord takes none; pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

@@ -175,7 +175,9 @@ class Posting:
             return Later()
         except OSError as error:
             self._log.warning("post.files_lost", key=owed.key, reason=str(error))
-            self._forget(owed.key)
+            self._rendered.pop(owed.key, None)
+            if self._outgoing is not None:  # the next try copies again
+                await asyncio.to_thread(self._outgoing.forget, owed.key)
             return Later()
 
     async def _loaded(self, part: Part) -> Part:

@@ -56,7 +56,7 @@ async def test_a_post_pings_nobody_but_whom_it_answers(world: FakeDiscord, livin
 async def test_a_file_goes_with_its_post(world: FakeDiscord, living: Living) -> None:
     general = world.channel("general")
     number = await living.gateway.post(
-        Part(general.id, "beginning", "n1", buttons=STOP, file=Attached("answer.md", b"# all"))
+        Part(general.id, "beginning", "n1", buttons=STOP, files=(Attached("answer.md", b"# all"),))
     )
     (post,) = world.posts(general)
     assert (post.files, post.content, post.nonce, post.custom_ids()) == (("answer.md",), "beginning", "n1", ["stop:r1"])

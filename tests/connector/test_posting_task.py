@@ -14,7 +14,8 @@ from connector.logs import Logs
 from connector.messages import Message, Place
 from connector.outbox import nonce
 from connector.ports import Attached, Button, Part, PostLater, PostNever, PostOther
-from connector.posting import Posting, made
+from connector.post_parts import made
+from connector.posting import Posting
 from connector.settings import LogSettings
 from fakes.living_gateway import Pacing
 from fakes.waiting import Changes
@@ -135,25 +136,25 @@ def test_a_post_is_one_part_that_refers_to_its_message_and_has_the_retry_button(
 
 def test_a_long_post_is_several_parts_the_first_refers_and_the_last_has_the_button() -> None:
     parts = made(owed(text="\n\n".join(c * 1500 for c in "abc"), retry=True))
-    assert [(p.content[0], p.nonce, p.reply_to, len(p.buttons), p.file) for p in parts] == [
-        ("a", nonce("r1:answer:0", 0), 77, 0, None),
-        ("b", nonce("r1:answer:0", 1), 0, 0, None),
-        ("c", nonce("r1:answer:0", 2), 0, 1, None),
+    assert [(p.content[0], p.nonce, p.reply_to, len(p.buttons), p.files) for p in parts] == [
+        ("a", nonce("r1:answer:0", 0), 77, 0, ()),
+        ("b", nonce("r1:answer:0", 1), 0, 0, ()),
+        ("c", nonce("r1:answer:0", 2), 0, 1, ()),
     ]
 
 
 def test_a_very_long_post_is_a_file_with_its_beginning_as_text() -> None:
     text = "\n\n".join(f"{n} " + "x" * 1500 for n in range(9))
     (part,) = made(owed(text=text))
-    assert part.file == Attached("answer.md", text.encode())
+    assert part.files == (Attached("answer.md", text.encode()),)
     assert part.content.startswith("0 xxx")
 
 
 def test_a_file_beyond_what_discord_takes_is_cut_between_characters_and_says_so() -> None:
     (part,) = made(owed(text="€" * 4_000_000))
-    assert part.file is not None
-    text = part.file.data.decode()
-    assert len(part.file.data) <= 10_000_000
+    (file,) = part.files
+    text = file.data.decode()
+    assert len(file.data) <= 10_000_000
     assert text.rstrip("\n").endswith("[cut here: the rest is longer than Discord takes]")
     assert text.count("€") > 3_300_000
 
