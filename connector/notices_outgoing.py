@@ -16,10 +16,8 @@ REFUSED = "Discord did not take it"
 
 def how_to_attach(outbox: str) -> str:
     """The bracketed line in the first prompt of a session, without its brackets."""
-    return (
-        'to send files with an answer, name each on a line of its own, outside code fences: "attach: PATH"; '
-        f"PATH lies in your working folder or in this conversation's outbox, {quote(outbox)}"
-    )
+    form = 'to send a file with an answer, name it on a line of its own, outside fences, "attach: PATH"'
+    return f"{form}; it lies in the working folder or in your outbox {quote(outbox)}"
 
 
 def not_attached(name: str, why: str) -> str:

@@ -92,6 +92,11 @@ class Posting:
             self._tell(fact)
         self._changed()
 
+    def forget(self, key: str) -> None:
+        """What became of this post is recorded: the copies of its files go. Before that a start may still need them."""
+        if self._outgoing is not None:
+            self._spawn(asyncio.to_thread(self._outgoing.forget, key), f"forgetting the files of {key}")
+
     async def drain(self, timeout: float) -> bool:
         """Wait until everything stands there, `timeout` seconds at most; whether it does."""
         waiting = asyncio.create_task(self._still.wait())
@@ -120,10 +125,10 @@ class Posting:
     def _tell(self, fact: Told) -> None:
         match fact:
             case facts.Dropped(key, reason):
-                self._forget(key)
+                self._rendered.pop(key, None)
                 self._log.info("post.dropped", key=key, reason=reason)
             case facts.Posted(key, part, parts) if part + 1 >= parts:
-                self._forget(key)
+                self._rendered.pop(key, None)
             case _:
                 pass
         self._done(fact)
@@ -205,12 +210,6 @@ class Posting:
         if self._outgoing is None or owed.kind != "answer" or WORD not in owed.text:
             return None
         return await asyncio.to_thread(self._outgoing.pack, owed)
-
-    def _forget(self, key: str) -> None:
-        """Nothing of this post is sent any more: its parts go, and the copies of its files."""
-        parts = self._rendered.pop(key, ())
-        if self._outgoing is not None and any(file.kept for part in parts for file in part.files):
-            self._spawn(asyncio.to_thread(self._outgoing.forget, key), f"forgetting the files of {key}")
 
     # -- typing ------------------------------------------------------------------------------------------------
 

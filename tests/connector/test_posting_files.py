@@ -55,7 +55,9 @@ class Files(Setting):
         super().__init__(self.outgoing)
 
     async def forgotten(self) -> None:
-        """Wait until the copies of the one post are gone."""
+        """The copies stand until what became of the post is recorded; then they go."""
+        assert list(self.copies.glob("*/list.json"))
+        self.posting.forget(KEY)
         await self.outgoing.changes.until(lambda: self.outgoing.forgotten)
         assert list(self.copies.iterdir()) == []
 

@@ -6,6 +6,7 @@ import pytest
 
 from connector import facts
 from connector.lane_base import LaneRules
+from connector.lane_effects import FilesOver
 from connector.lane_events import Forget, SessionGone
 from connector.notices import repeat_note
 from connector.notices_outgoing import how_to_attach
@@ -112,3 +113,12 @@ def test_where_the_child_could_not_use_an_outbox_nothing_is_said() -> None:
     world.say(1, 7, "one")
     world.seconds(1)
     assert prompts(world) == [["one"]]
+
+
+def test_copies_of_files_go_when_the_end_of_their_post_is_recorded() -> None:
+    world = simulated()
+    world.say(1, 7, "one")
+    named = world.say(1, 7, "attach a.txt")
+    world.seconds(5)
+    over = [effect for effect in world.effects if isinstance(effect, FilesOver)]
+    assert over == [FilesOver(f"{named}/answer/1")]
