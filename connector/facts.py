@@ -163,6 +163,7 @@ class Owed(Fact, frozen=True, tag="owed"):
     """A post that must reach Discord, recorded before it is tried.
 
     `key` is round, kind and number, and the source of every part's nonce. `text` is Markdown, split when posted.
+    `lane`: that of an answer, whose outbox its files may lie in; "" where it has none.
     """
 
     key: str
@@ -173,6 +174,7 @@ class Owed(Fact, frozen=True, tag="owed"):
     reply_to: int
     retry: bool = False
     extend: bool = False
+    lane: str = ""
 
 
 class Posted(Fact, frozen=True, tag="posted"):

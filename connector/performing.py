@@ -15,6 +15,7 @@ from connector.lane_effects import (
     Behind,
     Effect,
     ErrandDone,
+    FilesOver,
     Log,
     OpenThread,
     Post,
@@ -95,6 +96,8 @@ class Performing:
             case Post(owed, posted, last, fresh):
                 if not self._hands.threads.holds(owed):
                     self._hands.posting().owe(owed, posted=posted, last=last, fresh=fresh)
+            case FilesOver(key):
+                self._hands.posting().forget(key)
             case Amend():
                 self._hands.spawn(self._amend(effect))
             case Withdraw(round_):

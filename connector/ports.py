@@ -33,22 +33,32 @@ Controls = tuple[Control, ...]
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """A file that goes with a post."""
+    """A file that goes with a post; one that is `kept` under this path, of this `size`, has `data` while it is sent."""
 
     name: str
-    data: bytes
+    data: bytes = b""
+    kept: str = ""
+    size: int = 0
+
+    @property
+    def length(self) -> int:
+        """How many bytes it has."""
+        return self.size if self.kept else len(self.data)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One Discord message to be posted. `nonce` at most 25 characters; `reply_to` 0 refers to nothing."""
+    """One Discord message to be posted. `nonce` at most 25 characters; `reply_to` 0 refers to nothing.
+
+    `content` may be empty where there are `files`.
+    """
 
     channel: int
     content: str
     nonce: str
     reply_to: int = 0
     buttons: Controls = ()
-    file: Attached | None = None
+    files: tuple[Attached, ...] = ()
 
 
 class PostLater(Exception):  # noqa: N818 - a state of the world, not a fault

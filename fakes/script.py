@@ -14,7 +14,7 @@ whatever comes after a word and its numbers changes nothing. A text that begins 
 `md`                   a Markdown showcase: headings, table, lists, fences, quote, links
 `think`                thinks before it answers
 `usage TOKENS`         the answer costs that many tokens in
-`attach PATH`          makes a small file there (inside the working folder) and answers with a line `attach: PATH`
+`attach PATH...`       makes small files there (inside the working folder) and answers with lines `attach: PATH`
 `recall`               answers with all user texts of the session
 `tool MS [NAME]`       one tool call (bash unless named), then the answer
 `tools N MS`           N at once, the last one finishing first
@@ -221,7 +221,8 @@ def _long(size: float, _answer: b.Text) -> b.Plan:
 def _attach(rest: list[str], _answer: b.Text) -> b.Plan | None:
     if not rest:
         return None
-    return b.Plan((b.Text(f"Here it is.\n\nattach: {rest[0]}"),), acts=(b.MakeFile(rest[0]),))
+    lines = "\n".join(f"attach: {path}" for path in rest)
+    return b.Plan((b.Text(f"Here it is.\n\n{lines}"),), acts=tuple(b.MakeFile(path) for path in rest))
 
 
 def _bash(rest: list[str], answer: b.Text) -> b.Plan | None:

@@ -86,7 +86,7 @@ HELP = {
     "md": "a Markdown showcase",
     "think": "thinks before it answers",
     "usage": "TOKENS: an answer that costs that many tokens",
-    "attach": "PATH: makes a file and attaches it",
+    "attach": "PATH...: makes files and attaches them",
     "recall": "answers with all your texts of this session",
     "tool": "MS [NAME]: one tool call",
     "tools": "N MS: several tool calls at once",
