@@ -4,6 +4,7 @@ import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from connector import chain, facts, started
@@ -28,8 +29,10 @@ from connector.lock import StateLock
 from connector.logs import Logs
 from connector.messages import Author, Message, Place
 from connector.metrics import Meter
+from connector.outgoing import OUTBOX
 from connector.people import People
 from connector.people_desk import Desk
+from connector.people_dialogs import DialogActs
 from connector.people_session import SessionActs
 from connector.performing import Parts
 from connector.ports import Connected, Disconnected
@@ -39,7 +42,7 @@ from connector.settings_load import problems, refuse
 from connector.state_folder import prepare_state_folder, state_folder
 from connector.token import Token
 from connector.trust import trust_findings
-from connector.wiring import access_rules, child_spec, discord_options, lane_rules, nursery
+from connector.wiring import access_rules, child_spec, discord_options, lane_rules, nursery, outgoing
 from engine import processes
 
 LONG_RESUME = 60_000_000_000
@@ -69,7 +72,7 @@ async def run(program: Program) -> ExitCode:
     processes.become_subreaper()
     with StateLock(folder):
         ledger = Ledger.open(folder)
-        life = Run(program, ledger)
+        life = Run(program, ledger, folder)
         try:
             return await life.live()
         finally:
@@ -80,8 +83,9 @@ async def run(program: Program) -> ExitCode:
 class Run:
     """One life of the connector on an open ledger."""
 
-    def __init__(self, program: Program, ledger: Ledger) -> None:
-        self._program, self._ledger = program, ledger
+    def __init__(self, program: Program, ledger: Ledger, folder: Path) -> None:
+        self._program, self._ledger, self._folder = program, ledger, folder
+        self._outgoing = outgoing(program.settings, folder)
         self._settings, self._log = program.settings, program.logs.log
         self._clock = Clock()
         self._asked = 0
@@ -111,7 +115,9 @@ class Run:
         """Everything up to the first event of Discord. Raises Refusal after too many failed starts."""
         settings = self._settings
         in_row = chain.in_a_row(known.chain, nanoseconds(settings.supervision.wedge_gap))
-        lanes = restored(Lanes(rules=lane_rules(settings), in_row=in_row), known.world)
+        rules = lane_rules(settings, self._folder / OUTBOX)
+        lanes = restored(Lanes(rules=rules, in_row=in_row), known.world)
+        await asyncio.to_thread(self._outgoing.sweep, lanes.world.owed)
         version = await self._tell_start(known, lanes)
         self._build(lanes, known)
         await self._serve(lanes)
@@ -154,7 +160,11 @@ class Run:
         memory = remembered(known.kept, self._ledger.keep)
         options = discord_options(settings, self._program.token)
         # Both are made below; nothing is heard before.
-        hooks = Hooks(complete=lambda wanted: acts.complete(wanted), openly=lambda heard: people.openly(heard))  # noqa: PLW0108
+        hooks = Hooks(
+            modal=lambda pressed: DialogActs(desk).form(pressed),
+            complete=lambda wanted: acts.complete(wanted),  # noqa: PLW0108
+            openly=lambda heard: people.openly(heard),  # noqa: PLW0108
+        )
         self._gateway = Gateway(options, self._hear, self._log, memory=memory, hooks=hooks)
         hearing = Hearing(rules, threads=settings.discord.reply_in == "thread")
         self._dispatcher = Dispatcher(
@@ -168,12 +178,12 @@ class Run:
                 reactions=settings.discord.reactions,
                 cards=settings.discord.progress == "live",
                 us=self._us,
+                dialog_timeout=nanoseconds(settings.agent.dialog_timeout),
             )
         )
-        self._children = Children(
-            nursery(settings, self._program.environ), self._dispatcher.put, self._log, self._dispatcher.linger
-        )
-        self._posting = Posting(self._gateway, self._dispatcher.posted, self._log)
+        nurse = nursery(settings, self._program.environ, self._outgoing.prepare)
+        self._children = Children(nurse, self._dispatcher.put, self._log, self._dispatcher.linger)
+        self._posting = Posting(self._gateway, self._dispatcher.posted, self._log, outgoing=self._outgoing)
         self._dispatcher.children, self._dispatcher.posting = self._children, self._posting
         redactor = self._program.logs.redactor
         desk = Desk(hearing, self._us, self._dispatcher, self._ledger, self._clock, self._log, redactor)

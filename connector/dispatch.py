@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 from connector import facts
+from connector.asking import Asking
 from connector.cards import Cpu
 from connector.children import Children
 from connector.exits import ExitCode
@@ -23,6 +24,7 @@ from connector.lane_events import (
     Arrived,
     Cancel,
     CardDone,
+    ChildDown,
     ChildSays,
     Input,
     PostDone,
@@ -85,6 +87,9 @@ class Dispatcher:
         self.posting: Posting
         self._showing = Showing(
             parts.lanes, lambda: self.posting, self._threads.opening, parts.clock.now, on=parts.cards
+        )
+        self.asking = Asking(
+            parts.lanes, lambda: self.children, self._showing, parts.clock.now, parts.log, bound=parts.dialog_timeout
         )
         self._performing = Performing(
             parts,
@@ -195,6 +200,7 @@ class Dispatcher:
         effects = [effect for step in steps for effect in step.effects]
         for effect in sorted(effects, key=lambda effect: isinstance(effect, COURTESIES)):
             self._performing.perform(effect)
+        self.asking.flush()
         self._showing.flush()
         self._arm()
         asked, self._asked = self._asked, []
@@ -227,6 +233,7 @@ class Dispatcher:
             case Changed(message):
                 return self._changed(message, known)
             case Gone(_, messages):
+                self.asking.gone(messages)
                 return [self._step(Cancel(str(name), silent=True)) for name in messages if str(name) in self._rounds]
             case _Asked(asked, answer):
                 step = self._step(asked)
@@ -234,9 +241,14 @@ class Dispatcher:
                 return [step]
             case ChildSays():
                 self._showing.hear(given)
+                self.asking.hear(given)
+                return [self._step(given)]
+            case ChildDown():
+                self.asking.down(given)
                 return [self._step(given)]
             case Recover():
                 self._showing.adopt()
+                self.asking.adopt()
                 return [self._step(given)]
             case _:
                 return [self._step(given)]
@@ -274,6 +286,7 @@ class Dispatcher:
     def _step(self, given: Input) -> Stepped:
         step = self.lanes.step(given, self._parts.clock.now(), random.random())  # noqa: S311 - jitter, no secret
         self._showing.learn(step.facts)
+        self.asking.learn(step.facts)
         for fact in step.facts:
             if isinstance(fact, facts.Written) and fact.kind == "prompt":
                 asyncio.get_running_loop().call_later(CARD_DELAY, self._showing.reveal, fact.round)

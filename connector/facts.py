@@ -10,6 +10,8 @@ from typing import Literal
 import msgspec
 
 from connector.facts_base import Fact as Fact
+from connector.facts_dialog import DialogOver as DialogOver
+from connector.facts_dialog import DialogShown as DialogShown
 from connector.facts_process import ChildEnded as ChildEnded
 from connector.facts_process import ChildStarted as ChildStarted
 from connector.facts_process import Down as Down
@@ -161,6 +163,7 @@ class Owed(Fact, frozen=True, tag="owed"):
     """A post that must reach Discord, recorded before it is tried.
 
     `key` is round, kind and number, and the source of every part's nonce. `text` is Markdown, split when posted.
+    `lane`: that of an answer, whose outbox its files may lie in; "" where it has none.
     """
 
     key: str
@@ -171,6 +174,7 @@ class Owed(Fact, frozen=True, tag="owed"):
     reply_to: int
     retry: bool = False
     extend: bool = False
+    lane: str = ""
 
 
 class Posted(Fact, frozen=True, tag="posted"):
@@ -302,6 +306,8 @@ AnyFact = (
     | Dropped
     | CardShown
     | CardOver
+    | DialogShown
+    | DialogOver
     | Cut
     | Moved
     | Edited
@@ -334,7 +340,7 @@ FULL = (
 def round_of(fact: AnyFact) -> str:
     """The round that a fact is about, "" where it is about none; a post's is the first part of its key."""
     match fact:
-        case Posted(key=key) | Dropped(key=key):
+        case Posted(key=key) | Dropped(key=key) | DialogShown(key=key) | DialogOver(key=key):
             return key.rsplit("/", 2)[0]
         case Redirected(channel=channel):  # the message that was to open the thread has its id
             return str(channel)

@@ -24,7 +24,10 @@ Model = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class LaneRules:
-    """The settings the lanes need; durations in nanoseconds."""
+    """The settings the lanes need; durations in nanoseconds.
+
+    `outboxes`: the folder that holds an outbox for each lane, "" where the child could not use it.
+    """
 
     busy: str = "auto"
     capacity: int = 500
@@ -40,6 +43,7 @@ class LaneRules:
     run_grace: int = 60 * SECOND
     abort_grace: int = 30 * SECOND
     spend: Caps = NO_CAPS
+    outboxes: str = ""
 
 
 class Stand(Enum):
@@ -74,6 +78,7 @@ class Kid:
     given; `asked`, `asking`: the session command that it has not answered. `tail`: the `/command` it handled last.
     `payer`: round and author of what it was given last; `unbooked`: what it has spent since the last record, by day,
     provider and model.
+    `introduced`: its session was told of the lane's outbox, or is an older one.
     """
 
     lane: str
@@ -101,6 +106,7 @@ class Kid:
     interrupted: str = ""
     payer: tuple[str, int] = ("", 0)
     unbooked: dict[tuple[int, str, str], Amount] = field(default_factory=dict)
+    introduced: bool = False
 
     @property
     def idle(self) -> bool:
@@ -174,6 +180,7 @@ class Base:
             reply_to=round_.reply_to if round_.reply_to != round_.channel else 0,
             retry=retry,
             extend=extend,
+            lane=round_.lane if kind == "answer" else "",
         )
         self.record(owed)
         self.out.append(Post(owed))

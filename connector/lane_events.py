@@ -182,9 +182,9 @@ class PostDone:
 
 @dataclass(frozen=True, slots=True)
 class CardDone:
-    """What became of a card; it decides nothing, but a later start must know."""
+    """What became of a card, or of a question's post; it decides nothing, but a later start must know."""
 
-    fact: facts.CardShown | facts.CardOver
+    fact: facts.CardShown | facts.CardOver | facts.DialogShown | facts.DialogOver
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from connector import facts, notices
 from connector.lane_base import SECOND, Kid, Model, Stand
 from connector.lane_effects import Behind, Spawn
 from connector.lane_spend import Spending
+from connector.notices_outgoing import how_to_attach
 from connector.world import Phase, Round
 from engine import events as engine
 
@@ -162,7 +163,8 @@ class Service(Spending):
         kid.busy, kid.turn, kid.since = True, round_.turn, self.now
         kid.payer = round_.id, round_.author
         self.behind.pop(kid.lane, None)
-        work = engine.Slash(round_.text) if round_.slash else engine.Text(noted(round_.text, note))
+        text = round_.text if kid.introduced else noted(round_.text, self.introduction(kid.lane))
+        work = engine.Slash(round_.text) if round_.slash else engine.Text(noted(text, note))
         kid.streak = kid.streak + 1 if self.older_wants(round_.at) else 0
         self.tell(kid, engine.Submit(round_.turn, work))
         self.log(
@@ -172,6 +174,10 @@ class Service(Spending):
             child=kid.child,
             attempt=round_.attempts,
         )
+
+    def introduction(self, lane: str) -> str:
+        """The note in the first prompt of each session: where files lie that the lane's answers may carry."""
+        return how_to_attach(f"{self.rules.outboxes}/{lane}") if self.rules.outboxes else ""
 
     def fill(self) -> None:
         """Give free places to the lanes that have waited longest; make room by stopping an idle child."""

@@ -54,6 +54,7 @@ class Told(Service):
                 if (round_ := self.round_of(kid, turn)) is not None and round_.phase is Phase.WRITTEN:
                     self.record(facts.Started(round_.id))
                     self.keep_session(kid)
+                    kid.introduced = kid.introduced or not round_.slash
                     self.log("turn.started", lane=kid.lane, message_id=round_.message, child=kid.child)
             case engine.ToolOpened(turn, call, tool):
                 if turn == kid.turn or self.round_of(kid, turn) is not None:
@@ -195,7 +196,7 @@ class Told(Service):
         """Recorded before it is posted, beside the round, which has had its one end."""
         kid.tail = tail = replace(tail, answers=tail.answers + 1)
         self.record(facts.Answered(tail.round, tail.answers, text))
-        owed = facts.Owed(f"{tail.round}/answer/{tail.answers}", "", tail.channel, "answer", text, 0)
+        owed = facts.Owed(f"{tail.round}/answer/{tail.answers}", "", tail.channel, "answer", text, 0, lane=kid.lane)
         self.record(owed)
         self.out.append(Post(owed))
 

@@ -11,9 +11,10 @@ from typing import assert_never
 import msgspec
 
 from connector import facts, notices
+from connector.attach_lines import WORD
 from connector.header import clean
 from connector.lane_base import Kid, Stand
-from connector.lane_effects import Effect, OpenThread, Post
+from connector.lane_effects import Effect, FilesOver, OpenThread, Post
 from connector.lane_events import (
     Arrived,
     Cancel,
@@ -259,6 +260,8 @@ class Lanes(Stops):
         if owed is None:
             return
         self.record(fact)
+        if fact.key not in self.world.owed and WORD in owed.text:
+            self.out.append(FilesOver(fact.key))
         round_ = self.world.rounds.get(owed.round)
         if round_ is None or round_.phase is not Phase.POSTING:
             return

@@ -42,9 +42,10 @@ _LATEST: dict[type, Callable[[AnyFact], str]] = {
     facts.Redirected: lambda fact: str(fact.channel),  # type: ignore[union-attr]
     facts.ChildStarted: lambda fact: str(fact.child),  # type: ignore[union-attr]
     facts.CardShown: lambda fact: fact.round,  # type: ignore[union-attr]
+    facts.DialogShown: lambda fact: fact.key,  # type: ignore[union-attr]
     facts.Extended: lambda fact: f"{fact.scope} {fact.key}",  # type: ignore[union-attr]
 }
-_ELSEWHERE = (*_LATEST, facts.CardOver, facts.Spent)
+_ELSEWHERE = (*_LATEST, facts.CardOver, facts.DialogOver, facts.Spent)
 """What a start learns from `latest` and `spent`, not from the rounds that are open."""
 
 OFFERED = "Offered"
@@ -314,6 +315,8 @@ def find_again(db: sqlite3.Connection, fact: AnyFact, body: str) -> None:
             db.execute("DELETE FROM latest WHERE topic = 'ChildStarted' AND key = ?", (str(child),))
         case facts.CardOver(name):
             db.execute("DELETE FROM latest WHERE topic = 'CardShown' AND key = ?", (name,))
+        case facts.DialogOver(key):
+            db.execute("DELETE FROM latest WHERE topic = 'DialogShown' AND key = ?", (key,))
         case facts.Ended(name, "dead"):
             db.execute("INSERT OR IGNORE INTO dead (round) VALUES (?)", (name,))
         case facts.Owed(key, ""):

@@ -12,6 +12,7 @@ from connector.lane_events import Arrived, Cancel, Extend, Hurry, Input, MoveFir
 from connector.lanes import Stepped
 from connector.ledger_read import newest_offer
 from connector.people_desk import Acted, Desk
+from connector.people_dialogs import DialogActs
 from connector.ports import Commanded, Pressed
 from connector.queue_page import page_of, queue_page
 from connector.world import Phase, Round
@@ -35,6 +36,8 @@ class Buttons:
                 await self._on_round(heard, name, Act.EXTEND_SPEND, self._extend)
             case "queue":
                 await self._queue(heard, name)
+            case "dialog":
+                await DialogActs(self.desk).pressed(heard)
             case _:
                 await heard.answer(notices.outdated())
 

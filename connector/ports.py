@@ -19,23 +19,46 @@ class Button:
 
 
 @dataclass(frozen=True, slots=True)
+class Menu:
+    """A menu of which one is chosen, in a row of its own: `choices` as (label, value), 1 to 25 of them."""
+
+    custom_id: str
+    choices: tuple[tuple[str, str], ...]
+    placeholder: str = ""
+
+
+Control = Button | Menu
+Controls = tuple[Control, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Attached:
-    """A file that goes with a post."""
+    """A file that goes with a post; one that is `kept` under this path, of this `size`, has `data` while it is sent."""
 
     name: str
-    data: bytes
+    data: bytes = b""
+    kept: str = ""
+    size: int = 0
+
+    @property
+    def length(self) -> int:
+        """How many bytes it has."""
+        return self.size if self.kept else len(self.data)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One Discord message to be posted. `nonce` at most 25 characters; `reply_to` 0 refers to nothing."""
+    """One Discord message to be posted. `nonce` at most 25 characters; `reply_to` 0 refers to nothing.
+
+    `content` may be empty where there are `files`.
+    """
 
     channel: int
     content: str
     nonce: str
     reply_to: int = 0
-    buttons: tuple[Button, ...] = ()
-    file: Attached | None = None
+    buttons: Controls = ()
+    files: tuple[Attached, ...] = ()
 
 
 class PostLater(Exception):  # noqa: N818 - a state of the world, not a fault
@@ -74,7 +97,7 @@ class Discord(Protocol):
         """Post it and return its message id; with a known nonce Discord returns the old message's."""
         ...
 
-    async def edit(self, channel: int, message: int, content: str, buttons: tuple[Button, ...] = ()) -> None:
+    async def edit(self, channel: int, message: int, content: str, buttons: Controls = ()) -> None:
         """Replace content and buttons of one of our messages."""
         ...
 

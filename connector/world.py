@@ -50,7 +50,8 @@ class World:
 
     `stands`: of a post that is half made, how many parts stand in Discord and the newest of them. `redirects`: the
     channel above each thread that could not be opened. `cards`: channel and message of each card that does not show
-    its end yet, by round; one may outlive its round. `today`: what was spent on the newest day.
+    its end yet, by round; one may outlive its round. `dialogs`: the same of an extension's questions, by key. `today`:
+    what was spent on the newest day.
     """
 
     rounds: dict[str, Round] = field(default_factory=dict)
@@ -64,6 +65,7 @@ class World:
     stands: dict[str, tuple[int, int]] = field(default_factory=dict)
     redirects: dict[int, int] = field(default_factory=dict)
     cards: dict[str, tuple[int, int]] = field(default_factory=dict)
+    dialogs: dict[str, tuple[int, int]] = field(default_factory=dict)
     today: Today = field(default_factory=Today)
 
     def lane(self, key: str) -> Lane:
@@ -102,10 +104,8 @@ class World:
                 self._posted(key, last=part + 1 >= parts)
             case facts.Dropped(key=key):
                 self._settle_post(key)
-            case facts.CardShown(name, channel, message):
-                self.cards[name] = channel, message
-            case facts.CardOver(name):
-                self.cards.pop(name, None)
+            case facts.CardShown() | facts.CardOver() | facts.DialogShown() | facts.DialogOver():
+                self._stands(fact)
             case facts.Gated(provider, model, 0):
                 self.gates.pop((provider, model), None)
             case facts.Gated(provider, model, until):
@@ -134,6 +134,19 @@ class World:
                         lane = self.lane(round_.lane)
                         self.lanes[lane.key] = replace(lane, waiting=(round_.id, *without(lane.waiting, round_.id)))
                     self._forget(fact.round)
+
+    def _stands(self, fact: facts.CardShown | facts.CardOver | facts.DialogShown | facts.DialogOver) -> None:
+        match fact:
+            case facts.CardShown(name, channel, message):
+                self.cards[name] = channel, message
+            case facts.CardOver(name):
+                self.cards.pop(name, None)
+            case facts.DialogShown(key, channel, message):
+                self.dialogs[key] = channel, message
+            case facts.DialogOver(key):
+                self.dialogs.pop(key, None)
+            case _:
+                assert_never(fact)
 
     def _lane_fact(
         self, fact: facts.SessionSet | facts.ModelSet | facts.ThinkingSet | facts.ThreadOpened | facts.LaneKnown

@@ -315,9 +315,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Unasked:
-    """The dialog is closed: answered, cancelled, or timed out."""
+    """The dialog is closed: answered, cancelled, or, with ``timed_out``, nobody answered in time."""
 
     dialog: str
+    timed_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -367,6 +367,6 @@ class Reading(Moves):
         else:
             own = nanoseconds(record.timeout or 0)
             ours = not 0 < own <= limits.dialog
-            opened = OpenDialog(record.id, self.now + (limits.dialog if ours else own), ours, owner)
+            opened = OpenDialog(record.id, self.now + (limits.dialog if ours else own), ours, owner, self.now)
             self.set(dialogs=(*self.s.dialogs, opened))
             self.out.append(Asked(owner, record))

@@ -8,7 +8,7 @@ from connector import facts, notices, notices_spend
 from connector.cards import Cards, View, quoted, short
 from connector.lane_base import LaneRules
 from connector.lane_effects import Behind
-from connector.ports import Button
+from connector.ports import Button, Controls
 from connector.spend import DAY
 from connector.world import World
 from engine import events as engine
@@ -51,7 +51,7 @@ def shown() -> Folding:
     return folding
 
 
-def told(view: View | None) -> tuple[str, tuple[Button, ...], bool]:
+def told(view: View | None) -> tuple[str, Controls, bool]:
     assert view is not None
     return view.content, view.buttons, view.over
 
@@ -180,7 +180,7 @@ def test_a_card_whose_thread_cannot_be_had_goes_where_its_message_stands() -> No
     assert (view.channel, view.reply_to) == (1, 7)
 
 
-def adopting(*new: facts.AnyFact) -> Iterator[tuple[str, str, tuple[Button, ...], bool]]:
+def adopting(*new: facts.AnyFact) -> Iterator[tuple[str, str, Controls, bool]]:
     world = World()
     for fact in (CLAIM, *new, facts.CardShown("7", 1, 70)):
         world.apply(fact)

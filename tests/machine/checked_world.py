@@ -134,7 +134,7 @@ class CheckedWorld:
                 return [("closed", turn, call)]
             case Asked(turn, dialog):
                 return [("asked", turn, dialog.id)]
-            case Unasked(dialog):
+            case Unasked(dialog, _):
                 return [("unasked", dialog)]
             case Replied(turn, _):
                 return [("replied", turn)]

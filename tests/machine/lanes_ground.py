@@ -17,6 +17,7 @@ from connector.lane_effects import (
     Behind,
     Effect,
     ErrandDone,
+    FilesOver,
     Log,
     OpenThread,
     Post,
@@ -219,7 +220,7 @@ class Ground:
             case Quit():
                 assert self.quit is None
                 self.quit = effect
-            case Amend() | React() | Log() | Behind() | ErrandDone():
+            case Amend() | FilesOver() | React() | Log() | Behind() | ErrandDone():
                 pass
 
     def obey(self, kid: Child, given: object) -> None:
