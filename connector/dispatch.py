@@ -21,9 +21,9 @@ from connector.lane_effects import (
 )
 from connector.lane_events import (
     Arrived,
-    Cancel,
     CardDone,
     ChildSays,
+    Deleted,
     Input,
     PostDone,
     Recover,
@@ -213,6 +213,7 @@ class Dispatcher:
             for heard in batch
             if isinstance(heard, Said | Changed) and heard.message.id <= seen.get(heard.message.place.channel, 0)
         ]
+        asked += [message for heard in batch if isinstance(heard, Gone) for message in heard.messages]
         return await self._parts.ledger.known_messages(asked) if asked else frozenset()
 
     def _steps(self, given: Input | Said | Changed | Gone | _Asked, known: frozenset[int]) -> list[Stepped]:
@@ -222,7 +223,7 @@ class Dispatcher:
             case Changed(message):
                 return self._changed(message, known)
             case Gone(_, messages):
-                return [self._step(Cancel(str(name), silent=True)) for name in messages if str(name) in self._rounds]
+                return [self._step(Deleted(message, message in known)) for message in messages]
             case _Asked(asked, answer):
                 step = self._step(asked)
                 self._asked.append((answer, step))
@@ -261,10 +262,10 @@ class Dispatcher:
         """An edit of a waiting message changes it; one that first addresses us is a new message, once."""
         if str(message.id) not in self._rounds:
             return self._said(message, known)
+        message = replace(message, place=knows(message.place, self.lanes.world.lane(message.place.lane).thread_of))
         heard, _ = self._parts.hearing.of_message(message, self._parts.us(message), self._parts.clock.now())
-        if isinstance(heard, Arrived) and not heard.refusal:
-            return [self._step(Rewrite(str(message.id), heard.claim.text))]
-        return [self._step(Cancel(str(message.id)))]  # what was taken back is not asked
+        text = heard.claim.text if isinstance(heard, Arrived) and not heard.refusal else ""
+        return [self._step(Rewrite(str(message.id), text))]
 
     def _step(self, given: Input) -> Stepped:
         step = self.lanes.step(given, self._parts.clock.now(), random.random())  # noqa: S311 - jitter, no secret

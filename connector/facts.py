@@ -17,6 +17,9 @@ from connector.facts_process import Fell as Fell
 from connector.facts_process import Forgiven as Forgiven
 from connector.facts_process import Good as Good
 from connector.facts_process import Up as Up
+from connector.facts_texts import Erased as Erased
+from connector.facts_texts import Late as Late
+from connector.facts_texts import Unsaid as Unsaid
 
 
 class Origin(StrEnum):
@@ -301,6 +304,9 @@ AnyFact = (
     | Cut
     | Moved
     | Edited
+    | Late
+    | Unsaid
+    | Erased
     | SessionSet
     | SessionKnown
     | ModelSet
@@ -317,7 +323,10 @@ AnyFact = (
     | Forgiven
 )
 
-FULL = (Claimed, Written, StopMarked, Answered, Owed, Ended, Backoff, Requeued, Fell, Seen, Cut, Edited, ChildStarted)
+FULL = (
+    *(Claimed, Written, StopMarked, Answered, Owed, Ended, Backoff, Requeued, Fell, Seen, Cut, Edited, ChildStarted),
+    *(Unsaid, Erased),
+)
 """Facts that must be on the disk before their effect; the others may be lost by a power cut, never by a kill."""
 
 
@@ -328,5 +337,7 @@ def round_of(fact: AnyFact) -> str:
             return key.rsplit("/", 2)[0]
         case Redirected(channel=channel):  # the message that was to open the thread has its id
             return str(channel)
+        case Erased(message=message):
+            return str(message)
         case _:
             return str(getattr(fact, "round", ""))

@@ -51,10 +51,17 @@ class Hurry:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """A waiting round is taken back by its author or an operator, or its message was deleted (`silent`)."""
+    """A waiting round is taken back by its author or an operator."""
 
     round: str
-    silent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """A message was deleted. `known`: the ledger has rounds of it."""
+
+    message: int
+    known: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +73,7 @@ class MoveFirst:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """A waiting round's message was edited: its new text, header included."""
+    """A round's message was edited: its new text, header included, "" where it is none for us any more."""
 
     round: str
     text: str
@@ -213,6 +220,7 @@ Input = (
     | StopAsked
     | Hurry
     | Cancel
+    | Deleted
     | MoveFirst
     | Rewrite
     | Forget

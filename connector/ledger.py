@@ -21,6 +21,7 @@ from connector import facts
 from connector.exits import Refusal
 from connector.facts import AnyFact
 from connector.ledger_schema import MIGRATIONS, VERSION
+from connector.ledger_texts import erase, prune
 
 FILE = "ledger.sqlite"
 
@@ -111,6 +112,14 @@ class Ledger:
         """All facts of one round, oldest first."""
         return await self._do(lambda: [fact for _, fact in story(self._db, round_)])
 
+    async def prune(self, before: int) -> None:
+        """Take out the texts of rounds that were over before this instant (ns); commits may go between."""
+        after = await self._do(lambda: self._in_one(lambda: prune(self._db, before, None)))
+        while after is not None:
+            reached = after
+            after = await self._do(lambda: self._in_one(lambda: prune(self._db, before, reached)))  # noqa: B023 - awaited
+        await self._do(lambda: wipe(self._db))
+
     async def look(self, read: Callable[[sqlite3.Connection], T]) -> T:
         """What `read` finds, on the owner's connection."""
         return await self._do(lambda: read(self._db))
@@ -143,17 +152,31 @@ class Ledger:
         if full is not self._full:
             self._db.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
             self._full = full
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
+        erased = [fact.message for fact in new if isinstance(fact, facts.Erased)]
+
+        def put() -> None:
             for fact in new:
                 write(self._db, fact, at)
             if closed:
                 self._db.executemany("UPDATE rounds SET open = 0 WHERE round = ?", [(name,) for name in closed])
+            for message in erased:
+                erase(self._db, message)
+
+        self._in_one(put)
+        if erased:
+            wipe(self._db)
+
+    def _in_one(self, work: Callable[[], T]) -> T:
+        """One transaction, on the owner's thread."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            result = work()
             self._db.execute("COMMIT")
         except BaseException:  # whatever it is, nothing of it is kept
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             raise
+        return result
 
     async def _do(self, work: Callable[[], T]) -> T:
         if not self._thread.is_alive():
@@ -206,6 +229,7 @@ def connect(path: Path) -> sqlite3.Connection:
         version = db.execute("PRAGMA user_version").fetchone()[0]
         inspect(db, path, version, whole=doubtful)
         db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA secure_delete = ON")  # what is erased stands nowhere in the file either
         migrate(db, path, version)
     except (sqlite3.Error, OSError) as error:
         db.close()
@@ -214,6 +238,12 @@ def connect(path: Path) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def wipe(db: sqlite3.Connection) -> None:
+    """Empty the log, in which what was erased still stands; while somebody reads it, that waits for the next time."""
+    with contextlib.suppress(sqlite3.Error):  # what was committed is not undone by a log that stays
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def unusable(path: Path, error: Exception) -> Refusal:

@@ -36,7 +36,15 @@ from connector.posting import Posting
 from connector.showing import Showing
 from connector.threads import Threads
 
-SIGNS = {"accepted": "👀", "waiting": "⏳", "heard": "👂", "answered": "✅", "failed": "⚠️", "stopped": "🛑"}
+SIGNS = {
+    "accepted": "👀",
+    "waiting": "⏳",
+    "heard": "👂",
+    "answered": "✅",
+    "failed": "⚠️",
+    "stopped": "🛑",
+    "late": "🔒",
+}
 
 COURTESIES = (React, Typing)
 """Signs and typing lines go behind everything else of their turn: nobody waits for them, building a request costs."""

@@ -49,7 +49,8 @@ class World:
 
     `stands`: of a post that is half made, how many parts stand in Discord and the newest of them. `redirects`: the
     channel above each thread that could not be opened. `cards`: channel and message of each card that does not show
-    its end yet, by round; one may outlive its round.
+    its end yet, by round; one may outlive its round. `unsaid`: messages that were deleted and whose texts are still
+    needed.
     """
 
     rounds: dict[str, Round] = field(default_factory=dict)
@@ -63,6 +64,7 @@ class World:
     stands: dict[str, tuple[int, int]] = field(default_factory=dict)
     redirects: dict[int, int] = field(default_factory=dict)
     cards: dict[str, tuple[int, int]] = field(default_factory=dict)
+    unsaid: set[int] = field(default_factory=set)
 
     def lane(self, key: str) -> Lane:
         """The lane, new where nothing is known of it."""
@@ -121,6 +123,8 @@ class World:
                 self.children[fact.child] = fact
             case facts.ChildEnded(child):
                 self.children.pop(child, None)
+            case facts.Unsaid() | facts.Erased():
+                self._taken_back(fact)
             case facts.Up() | facts.Fell() | facts.Good() | facts.Down() | facts.Forgiven():
                 pass  # a fold of its own: connector.chain
             case _:
@@ -130,6 +134,18 @@ class World:
                         lane = self.lane(round_.lane)
                         self.lanes[lane.key] = replace(lane, waiting=(round_.id, *without(lane.waiting, round_.id)))
                     self._forget(fact.round)
+
+    def _taken_back(self, fact: facts.Unsaid | facts.Erased) -> None:
+        """Also of a round that has ended and still owes a post."""
+        match fact:
+            case facts.Unsaid(name):
+                if (round_ := self.rounds.get(name)) is not None:
+                    self.unsaid.add(round_.message)
+                    self._set(told(round_, fact))
+            case facts.Erased(message):
+                self.unsaid.discard(message)
+            case _:
+                assert_never(fact)
 
     def _lane_fact(
         self, fact: facts.SessionSet | facts.ModelSet | facts.ThinkingSet | facts.ThreadOpened | facts.LaneKnown
