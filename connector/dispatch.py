@@ -15,10 +15,7 @@ from connector.cards import Cpu
 from connector.children import Children
 from connector.exits import ExitCode
 from connector.hearing import knows
-from connector.lane_effects import (
-    ErrandDone,
-    Quit,
-)
+from connector.lane_effects import ErrandDone, Log, Quit
 from connector.lane_events import (
     Arrived,
     CardDone,
@@ -34,7 +31,7 @@ from connector.lane_events import (
 from connector.lanes import Lanes, Stepped
 from connector.messages import Message
 from connector.outbox_moves import Told
-from connector.performing import COURTESIES, Hands, Parts, Performing
+from connector.performing import Hands, Parts, Performing, rank
 from connector.ports import (
     Changed,
     Commanded,
@@ -187,11 +184,16 @@ class Dispatcher:
             self._lost = True
             self._performing.perform(Quit(ExitCode.STOPPED, "asked to stop while the ledger could not be written"))
             return
-        effects = [effect for step in steps for effect in step.effects]
-        for effect in sorted(effects, key=lambda effect: isinstance(effect, COURTESIES)):
+        effects = sorted((effect for step in steps for effect in step.effects), key=rank)
+        told = next((at for at, effect in enumerate(effects) if isinstance(effect, Log)), len(effects))
+        for effect in effects[:told]:
             self._performing.perform(effect)
         self._showing.flush()
         self._arm()
+        if told < len(effects):
+            await asyncio.sleep(0)  # the requests of the signs are on their way before the log is written
+            for effect in effects[told:]:
+                self._performing.perform(effect)
         asked, self._asked = self._asked, []
         for answer, step in asked:
             if not answer.done():

@@ -50,6 +50,11 @@ COURTESIES = (React, Typing)
 """Signs and typing lines go behind everything else of their turn: nobody waits for them, building a request costs."""
 
 
+def rank(effect: Effect) -> int:
+    """The order of one batch's effects: what somebody waits for, what he sees, what is only written down."""
+    return 2 if isinstance(effect, Log) else int(isinstance(effect, COURTESIES))
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What a dispatcher works with."""
