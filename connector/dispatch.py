@@ -22,6 +22,7 @@ from connector.lane_events import (
     ChildSays,
     Deleted,
     Input,
+    PlaceGone,
     PostDone,
     Recover,
     Rewrite,
@@ -34,6 +35,7 @@ from connector.outbox_moves import Told
 from connector.performing import Hands, Parts, Performing, rank
 from connector.ports import (
     Changed,
+    ChannelGone,
     Commanded,
     Connected,
     Disconnected,
@@ -131,6 +133,8 @@ class Dispatcher:
                 self.on_said(heard)
             case Changed() | Gone():
                 self.put(heard)
+            case ChannelGone(channel):
+                self.put(PlaceGone(channel))
             case Connected():
                 self.on_connected(heard)
             case Disconnected():
@@ -166,6 +170,7 @@ class Dispatcher:
 
     async def run(self) -> None:
         """Own the lanes until cancelled."""
+        self.posting.on_gone = lambda channel: self.put(PlaceGone(channel))
         while True:
             await self._news.wait()
             self._news.clear()

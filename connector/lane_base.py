@@ -70,6 +70,7 @@ class Kid:
     ended. `died`: it ended in a turn. `session`: the file it is in, None while that is not known; `fresh`: nothing was
     said in it; `outdated`: the lane wants another one since. `chosen`, `level`: the model and thinking level it was
     given; `asked`, `asking`: the session command that it has not answered. `tail`: the `/command` it handled last.
+    `homeless`: its lane's channel was deleted, so it leaves as soon as it is free.
     """
 
     lane: str
@@ -95,6 +96,7 @@ class Kid:
     sent: str = ""
     since: int = 0
     interrupted: str = ""
+    homeless: bool = False
 
     @property
     def idle(self) -> bool:

@@ -134,6 +134,13 @@ class ThreadDone:
 
 
 @dataclass(frozen=True, slots=True)
+class PlaceGone:
+    """A thread or channel was deleted, as Discord told or as a post found out."""
+
+    channel: int
+
+
+@dataclass(frozen=True, slots=True)
 class SessionGone:
     """The file of the lane's session, or of this one of its sessions, is missing or damaged."""
 
@@ -229,6 +236,7 @@ Input = (
     | ChooseThinking
     | Errand
     | ThreadDone
+    | PlaceGone
     | SessionGone
     | ChildUp
     | ChildSays

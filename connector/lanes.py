@@ -31,6 +31,7 @@ from connector.lane_events import (
     Input,
     MoveFirst,
     Overlooked,
+    PlaceGone,
     PostDone,
     Recover,
     Resume,
@@ -41,7 +42,7 @@ from connector.lane_events import (
     ThreadDone,
     Tick,
 )
-from connector.lane_texts import Texts
+from connector.lane_places import Places
 from connector.world import AT_CHILD, Phase, Round
 from engine import events as engine
 from engine.state import Advice
@@ -56,7 +57,7 @@ class Stepped:
     closed: tuple[str, ...]
 
 
-class Lanes(Texts):
+class Lanes(Places):
     """All lanes of one connector."""
 
     __slots__ = ()
@@ -93,14 +94,12 @@ class Lanes(Texts):
                 self.hurry(name)
             case Cancel(name):
                 self.cancel(name)
-            case Deleted(message, known):
-                self.deleted(message, known=known)
             case MoveFirst(name):
                 if (round_ := self.waiting(name)) is not None:
                     self.record(facts.Moved(round_.id))
                     self.touched[round_.lane] = None
-            case Rewrite(name, text):
-                self.rewrite(name, text)
+            case Rewrite() | Deleted() | PlaceGone():
+                self.outside(given)
             case Forget() | Resume() | ChooseModel() | ChooseThinking() | Errand():
                 self.wished(given)
             case ThreadDone(channel, parent, opened):
@@ -245,6 +244,7 @@ class Lanes(Texts):
         owed = self.world.owed.get(fact.key)
         if owed is None:
             return
+        self.refused(owed, fact)
         self.record(fact)
         round_ = self.world.rounds.get(owed.round)
         if round_ is None or round_.phase is not Phase.POSTING:

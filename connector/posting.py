@@ -9,7 +9,7 @@ from connector.gateway_pauses import Clock
 from connector.logs import Log
 from connector.outbox import Outbox, nonce
 from connector.outbox_moves import Action, Edit, Later, Look, Missing, Never, Other, Outcome, Send, Show, Stands, Told
-from connector.ports import Attached, Button, Discord, Part, PostLater, PostNever, PostOther
+from connector.ports import UNKNOWN_CHANNEL, Attached, Button, Discord, Part, PostLater, PostNever, PostOther
 from connector.render import AsFile, render
 from engine.events import SECOND
 
@@ -24,6 +24,7 @@ class Posting:
     """The one task that posts. `done` is told every fact, at once and in order, and must return at once.
 
     What is owed was recorded before (BEHAVIOUR §6): a post that fails is tried again from here, or after a restart.
+    `on_gone` is told of a channel that Discord does not know any more.
     """
 
     def __init__(self, discord: Discord, done: Callable[[Told], None], log: Log, clock: Clock | None = None) -> None:
@@ -37,6 +38,7 @@ class Posting:
         self._typing: dict[int, asyncio.Event] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._fault: BaseException | None = None
+        self.on_gone: Callable[[int], None] = lambda _channel: None
 
     async def run(self) -> None:
         """Post until cancelled; raises what `done` raises."""
@@ -154,6 +156,8 @@ class Posting:
             return Later(round(error.after * SECOND))
         except PostNever as error:
             self._log.warning("post.refused", channel=str(_channel(action)), reason=error.reason)
+            if error.code == UNKNOWN_CHANNEL:
+                self.on_gone(_channel(action))
             return Never(error.reason)
 
     async def _look(self, owed: facts.Owed, number: int, after: int) -> Outcome:

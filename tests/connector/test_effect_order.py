@@ -1,11 +1,11 @@
 """The order in which one batch's effects are performed: waited for, seen, written down."""
 
-from connector.lane_effects import Log, React, Retire, Typing, Withdraw
+from connector.lane_effects import Effect, Log, React, Retire, Typing, Withdraw
 from connector.performing import rank
 
 
 def test_what_is_waited_for_comes_first_then_the_signs_then_the_log_each_in_its_own_order() -> None:
-    effects = [
+    effects: list[Effect] = [
         Log("message.accepted"),
         React(5, 70, "accepted"),
         Retire("5", 1),
