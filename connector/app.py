@@ -35,6 +35,7 @@ from connector.people_session import SessionActs
 from connector.performing import Parts
 from connector.ports import Connected, Disconnected
 from connector.posting import Posting
+from connector.pruning import prune_daily
 from connector.settings import Settings, nanoseconds
 from connector.settings_load import problems, refuse
 from connector.state_folder import prepare_state_folder, state_folder
@@ -121,6 +122,7 @@ class Run:
         await sweep_left(lanes.world, self._ledger, self._clock, self._log, kill_after=settings.engine.kill_after)
         self._dispatcher.spawn(self._meet_child())
         self._dispatcher.put(await asyncio.to_thread(recovery, lanes.world))
+        self._dispatcher.spawn(prune_daily(self._ledger, settings.state.keep, self._clock, self._log, asyncio.sleep))
 
     async def _meet_child(self) -> None:
         """While Discord is being reached: is the child of a kind that can be used (CONTRACT, exit code 3)?"""
