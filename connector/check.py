@@ -9,8 +9,9 @@ from connector.admin import ledger_folder
 from connector.check_child import child_findings
 from connector.exits import Refusal
 from connector.findings import Finding
+from connector.isolation import isolation_findings
 from connector.settings import Settings
-from connector.settings_load import ETC, instance_file, problems
+from connector.settings_load import CONFIG_VARIABLE, ETC, instance_file, problems, usual_places
 from connector.token import KEY, STANDARD_INPUT, Token, read_token
 from connector.trust import trust_findings
 from connector.wiring import child_spec
@@ -20,7 +21,8 @@ async def check(
     settings: Settings, environ: Mapping[str, str], *, online: bool, etc: Path = ETC
 ) -> tuple[Finding, ...]:
     """Return every finding there is: errors are what `run` would refuse or could not work with, the rest warnings."""
-    found = [*problems(settings), *trust_findings(settings), *state_findings(settings, environ)]
+    found = [*config_findings(settings, environ, etc=etc), *problems(settings), *trust_findings(settings)]
+    found += [*isolation_findings(settings, environ), *state_findings(settings, environ)]
     token, of_token = token_findings(settings, environ, online=online, etc=etc)
     found += of_token
     if not any(finding.key == "agent.cwd" for finding in found):
@@ -30,8 +32,17 @@ async def check(
     if online and token is not None:
         from connector.check_online import online_findings  # noqa: PLC0415 - an HTTP client only where it is needed
 
-        found += await online_findings(settings.discord.api_base, token)
+        found += await online_findings(settings, token)
     return tuple(found)
+
+
+def config_findings(settings: Settings, environ: Mapping[str, str], *, etc: Path = ETC) -> list[Finding]:
+    """Where a configuration was looked for, if there is none: variables and defaults alone hold then."""
+    if settings.source is not None:
+        return []
+    places = " and ".join(map(str, usual_places(environ, etc=etc)))
+    text = f"there is none in {places}, and ${CONFIG_VARIABLE} names none"
+    return [Finding("warning", "config", text, "write one there with pi-connector init, or name one with --config")]
 
 
 def state_findings(settings: Settings, environ: Mapping[str, str]) -> list[Finding]:

@@ -81,10 +81,14 @@ def find(config: Path | None, instance: str | None, environ: Mapping[str, str], 
         return instance_file(instance, "toml", etc=etc)
     if named := environ.get(CONFIG_VARIABLE):
         return Path(named).absolute()
-    usual = [etc / "connector.toml"]
-    if folder := xdg_folder(environ, "XDG_CONFIG_HOME", ".config"):
-        usual.insert(0, folder / "pi-connector" / "connector.toml")
-    return next((path for path in usual if _present(path)), None)
+    return next((path for path in usual_places(environ, etc=etc) if _present(path)), None)
+
+
+def usual_places(environ: Mapping[str, str], *, etc: Path = ETC) -> tuple[Path, ...]:
+    """Return the files that are looked for where nobody named one, the first that is there being taken."""
+    own = xdg_folder(environ, "XDG_CONFIG_HOME", ".config")
+    system = etc / "connector.toml"
+    return (own / "pi-connector" / "connector.toml", system) if own else (system,)
 
 
 def instance_file(instance: str, suffix: str, *, etc: Path = ETC) -> Path:

@@ -144,9 +144,13 @@ def test_it_is_said_where_the_instances_token_may_not_be_read(tmp_path: Path, mo
 # -- Discord
 
 
-def online(world: FakeDiscordThread, secret: str) -> list[Finding]:
-    base = world.ask(lambda discord: discord.rest_base)
-    return asyncio.run(online_findings(base, Token(Secret(secret), "$DISCORD_TOKEN")))
+def at(world: FakeDiscordThread, **sections: Any) -> Settings:
+    api = {"api_base": world.ask(lambda discord: discord.rest_base), "gateway_url": "ws://127.0.0.1:1/"}
+    return settings(discord={**api, **sections.pop("discord", {})}, **sections)
+
+
+def online(world: FakeDiscordThread, secret: str, **sections: Any) -> list[Finding]:
+    return asyncio.run(online_findings(at(world, **sections), Token(Secret(secret), "$DISCORD_TOKEN")))
 
 
 @pytest.fixture
@@ -158,7 +162,8 @@ def discord() -> Iterator[FakeDiscordThread]:
 def test_discord_takes_token_and_intent_and_is_only_asked(discord: FakeDiscordThread) -> None:
     assert online(discord, TOKEN) == []
     asked = discord.ask(lambda world: [(request.method, request.path) for request in world.requests])
-    assert asked == [("GET", "/users/@me"), ("GET", "/applications/@me")]
+    assert asked == [("GET", "/users/@me"), ("GET", "/applications/@me"), ("GET", "/users/@me/guilds")]
+    assert discord.ask(lambda world: (world.unknown_routes, world.violations)) == ([], [])
 
 
 def test_a_token_that_discord_refuses(discord: FakeDiscordThread) -> None:
@@ -177,10 +182,10 @@ def test_an_application_without_the_intent() -> None:
 
 def test_a_discord_that_cannot_be_reached() -> None:
     with FakeDiscordThread(token=TOKEN) as world:
-        base = world.ask(lambda discord: discord.rest_base)
-    [found] = asyncio.run(online_findings(base, Token(Secret(TOKEN), "here")))
+        gone = at(world)
+    [found] = asyncio.run(online_findings(gone, Token(Secret(TOKEN), "here")))
     assert (found.level, found.key) == ("error", "discord.api_base")
-    assert found.text == f"{base} cannot be reached: ClientConnectorError"
+    assert found.text == f"{gone.discord.api_base} cannot be reached: ClientConnectorError"
 
 
 # -- all together
