@@ -22,6 +22,7 @@ PRIVATE = frozenset({1, 3})
 THREADS = frozenset({10, 11, 12})
 FORUMS = frozenset({15, 16})
 
+
 async def place_findings(asking: Asking, settings: Settings, *, bot: int, application: int) -> list[Finding]:
     """Return what is missing in each allowed channel, else in each allowed guild, else in each the bot is in.
 
@@ -36,7 +37,9 @@ async def place_findings(asking: Asking, settings: Settings, *, bot: int, applic
     if not guilds and not access.guilds:
         return [Finding("warning", "access.guilds", "the bot is in no server yet", f"open {link} to take it to yours")]
     found = [
-        Finding("error", "access.guilds", f"the bot is not in the server {guild}", f"open {link}, or take it out", where)
+        Finding(
+            "error", "access.guilds", f"the bot is not in the server {guild}", f"open {link}, or take it out", where
+        )
         for guild in sorted(access.guilds - set(guilds))
     ]
     if access.channels:
@@ -127,4 +130,3 @@ def _overwrites(told: Any) -> list[Overwrite]:
         for one in told
         if isinstance(one, dict)
     ]
-

@@ -1,4 +1,4 @@
-"""Questions to Discord over REST, outside any run: `check` and `init` ask; nothing is changed there, no gateway opened."""
+"""Questions of `check` and `init` to Discord, over REST; nothing is changed there, and no gateway opened."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -96,7 +96,7 @@ class Asking:
                 return tuple(found)
 
     async def channel(self, channel: int) -> dict[str, Any]:
-        """One channel as Discord describes it; Refused (403) where the bot may not see it, (404) where there is none."""
+        """One channel as Discord describes it; Refused: 403 where the bot may not see it, 404 where there is none."""
         return await self._object(f"/channels/{channel}")
 
     async def roles(self, guild: int, member: int) -> tuple[int, ...]:

@@ -81,8 +81,8 @@ def test_a_working_folder_the_agent_may_not_write(tmp_path: Path, monkeypatch: p
 
 
 def token(rules: Settings, tmp_path: Path, *, online: bool = False, **environ: str) -> tuple[str | None, list[Finding]]:
-    found, findings = check.token_findings(rules, environ, online=online, etc=tmp_path)
-    return (found.secret.reveal() if found else None), findings
+    found = check.token_findings(rules, environ, online=online, etc=tmp_path)
+    return (found.token.secret.reveal() if found.token else None), list(found.findings)
 
 
 def file(path: Path, mode: int = 0o600) -> Path:
@@ -104,9 +104,9 @@ def test_a_token_file_and_its_mode(tmp_path: Path) -> None:
 
 def test_the_variable_is_left_where_it_is(tmp_path: Path) -> None:
     environ = {"DISCORD_TOKEN": TOKEN}
-    found, findings = check.token_findings(settings(), environ, online=False, etc=tmp_path)
-    assert found is not None
-    assert (found.secret.reveal(), findings, environ) == (TOKEN, [], {"DISCORD_TOKEN": TOKEN})
+    found = check.token_findings(settings(), environ, online=False, etc=tmp_path)
+    assert found.token is not None
+    assert (found.token.secret.reveal(), found.findings, environ) == (TOKEN, (), {"DISCORD_TOKEN": TOKEN})
 
 
 def test_no_token_at_all_is_an_error_only_where_it_is_needed(tmp_path: Path) -> None:

@@ -68,8 +68,10 @@ def test_each_permission_is_discords_own_bit() -> None:
 def test_the_invite_link_asks_for_exactly_these() -> None:
     wanted = discord.Permissions(**dict.fromkeys(FLAGS.values(), True))
     link = discord.utils.oauth_url(5, permissions=wanted, scopes=("bot", "applications.commands"))
-    assert invite_link(5).replace("/oauth2/authorize?client_id=5&permissions=", "", 1).endswith(
-        f"{wanted.value}&scope=bot+applications.commands"
+    assert (
+        invite_link(5)
+        .replace("/oauth2/authorize?client_id=5&permissions=", "", 1)
+        .endswith(f"{wanted.value}&scope=bot+applications.commands")
     )
     assert f"permissions={wanted.value}" in link
 
