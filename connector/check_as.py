@@ -77,8 +77,8 @@ def step_in(instance: str, environ: MutableMapping[str, str], places: Places = P
     except KeyError:
         text, mend = f"User={name}: there is no such user", "name the one who set pi up, by systemctl edit"
         return Shoes((*unit_findings(unit), Finding("error", UNIT, text, mend)), unit)
-    given = environment(unit.unit, instance, person, environ, places)
-    token, told = None, []
+    given, told = environment(unit.unit, instance, person, environ, places)
+    token = None
     if os.geteuid() == 0 and person.pw_uid != 0:
         token = _token_as_root(instance, places)
         _become(person, unit.unit.last("Group"))
@@ -96,8 +96,8 @@ def step_in(instance: str, environ: MutableMapping[str, str], places: Places = P
 
 def environment(
     unit: Unit, instance: str, person: pwd.struct_passwd, environ: Mapping[str, str], places: Places
-) -> dict[str, str]:
-    """Return what systemd would start the unit with; `EnvironmentFile=` is read by whoever calls this."""
+) -> tuple[dict[str, str], list[Finding]]:
+    """Return what systemd would start the unit with, and what of it this user cannot know."""
     specifiers = {"i": instance, "I": instance, "n": unit_of(instance), "h": "/root", "u": "root", "U": "0"}
     given = {name: environ[name] for name in KEPT if name in environ}
     given |= {"PATH": SYSTEM_PATH, "HOME": person.pw_dir, "SHELL": person.pw_shell}
@@ -105,19 +105,29 @@ def environment(
     if state := unit.last("StateDirectory"):
         given["STATE_DIRECTORY"] = str(places.state.parent / expand(words(state)[0], specifiers))
     given |= variables(expand(word, specifiers) for value in unit.all("Environment") for word in words(value))
+    told: list[Finding] = []
     for value in unit.all("EnvironmentFile"):
-        given |= _from_file(Path(expand(value.removeprefix("-"), specifiers)))
-    return given
+        path = Path(expand(value.removeprefix("-"), specifiers))
+        read, found = _from_file(path, may_lack=value.startswith("-"))
+        given |= read
+        told += found
+    return given, told
 
 
-def _from_file(path: Path) -> dict[str, str]:
-    """The variables of an environment file; one that this user may not read gives none."""
+def _from_file(path: Path, *, may_lack: bool) -> tuple[dict[str, str], list[Finding]]:
+    """The variables of an environment file, and what is to be said where this user may not read it."""
     try:
         lines = path.read_text(errors="replace").split("\n")
-    except OSError:
-        return {}
+    except FileNotFoundError:
+        mend = "write it, or put a - before its name"
+        return {}, [] if may_lack else [
+            Finding("error", UNIT, f"EnvironmentFile= names {path}, which is not there", mend)
+        ]
+    except OSError as error:
+        text = f"{path} cannot be read ({error.strerror}), so the variables in it were not seen"
+        return {}, [_warning(text, "run the check as root")]
     kept = (line.strip().partition("=") for line in lines if not line.lstrip().startswith(("#", ";")))
-    return variables(f"{name.strip()}={' '.join(words(value))}" for name, equals, value in kept if equals)
+    return variables(f"{name.strip()}={' '.join(words(value))}" for name, equals, value in kept if equals), []
 
 
 def _person(name: str) -> pwd.struct_passwd:

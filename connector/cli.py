@@ -85,6 +85,20 @@ def check(
 
 
 @app.command()
+def init(
+    config: Config = None,
+    instance: Instance = None,
+    *,
+    offline: Annotated[bool, typer.Option("--offline", help="Ask Discord about nothing.")] = False,
+) -> None:
+    """Ask, explain each step at Discord, write configuration, token file and unit."""
+    from connector import init as wizard  # noqa: PLC0415 - brings the engine and an HTTP client
+
+    _one_of(config, instance)
+    wizard.run(config, instance, os.environ, offline=offline)
+
+
+@app.command()
 def demo(
     child: Annotated[
         Literal["fake", "pi"], typer.Option("--child", help="A scripted child, or pi with your own models.")

@@ -21,7 +21,7 @@ PREFIX = Settings.model_config["env_prefix"]
 CONFIG_VARIABLE = "PI_CONNECTOR_CONFIG"
 ETC = Path("/etc/pi-connector")
 
-_INSTANCE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*")
+INSTANCE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*")
 _UNSHOWN = {("discord", "token_file"), ("agent", "env")}
 """Keys whose value may be a secret, or be taken for the place of one: a wrong value is not repeated."""
 
@@ -72,7 +72,7 @@ def find(config: Path | None, instance: str | None, environ: Mapping[str, str], 
 
     In this order: `--config`, `--instance`, `$PI_CONNECTOR_CONFIG`, the user's file, the system's file (CONTRACT).
     """
-    if instance is not None and not _INSTANCE.fullmatch(instance):
+    if instance is not None and not INSTANCE.fullmatch(instance):
         text = f"{shown(instance)} is no name of an instance"
         raise Refusal.of((Finding("error", "--instance", text, "use letters, digits, _ . : and -"),))
     if config is not None:

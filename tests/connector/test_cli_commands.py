@@ -120,7 +120,7 @@ def test_usage_errors_exit_2(inside: Callable[..., Done], arguments: tuple[str, 
 def test_the_commands_of_the_contract_are_there(inside: Callable[..., Done]) -> None:
     shown = inside("--help").stdout.partition("Commands:")[2]
     names = [line.split()[0] for line in shown.splitlines() if line.startswith("  ") and line[2] != " "]
-    assert names == ["run", "check", "demo", "status", "trace", "reset-wedges", "backup"]
+    assert names == ["run", "check", "init", "demo", "status", "trace", "reset-wedges", "backup"]
 
 
 @pytest.mark.parametrize("arguments", [("status",), ("trace", "5"), ("reset-wedges",), ("backup", "copy")])

@@ -105,8 +105,8 @@ def machine(tmp_path: Path, **drop_ins: str) -> tuple[Path, ...]:
         folder.mkdir()
     (folders[1] / TEMPLATE).write_text(SHIPPED)
     for place, text in drop_ins.items():
-        folder, _, name = place.partition("__")
-        path = folders[0] / {"all": f"{TEMPLATE}.d", "one": "pi-connector@home.service.d"}[folder] / f"{name}.conf"
+        whose, _, name = place.partition("__")
+        path = folders[0] / {"all": f"{TEMPLATE}.d", "one": "pi-connector@home.service.d"}[whose] / f"{name}.conf"
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"[Service]\n{text}\n")
     return folders
