@@ -33,7 +33,12 @@ HOME = PurePath("/home/ann/.config/pi-connector")
 SHIPPED = shipped_file().read_text()
 
 
-def site(*, trusted: bool = True, program: str = "/opt/c/bin/pi-connector", **existing: dict[str, Any]) -> Site:
+def site(
+    existing: dict[str, dict[str, Any]] | None = None,
+    *,
+    trusted: bool = True,
+    program: str = "/opt/c/bin/pi-connector",
+) -> Site:
     return Site(
         config=HOME / "connector.toml",
         token=HOME / "token",
@@ -41,7 +46,7 @@ def site(*, trusted: bool = True, program: str = "/opt/c/bin/pi-connector", **ex
         user="ann",
         group="staff",
         shipped_unit=SHIPPED,
-        existing=existing,
+        existing=existing or {},
         trusted=trusted,
     )
 
@@ -73,7 +78,7 @@ def test_what_nobody_asked_for_stays_and_what_was_emptied_is_empty() -> None:
         "agent": {"env": {"PI_OFFLINE": "1", "PATH": "/old"}, "env_pass": ["OLD_API_KEY"], "max_children": 2},
         "spend": {"person_day": 1.5},
     }
-    after = tables(ANSWERS, site(**before))
+    after = tables(ANSWERS, site(before))
     assert after == {
         "discord": {"token_file": "token"},
         "access": {"guilds": [1], "channels": [], "dms": False, "users": [2, 3], "operators": [2]},

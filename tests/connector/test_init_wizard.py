@@ -6,9 +6,10 @@ import pty
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -44,10 +45,10 @@ class House:
         """Where the files go."""
         return self.folder / ".config" / "pi-connector"
 
-    def run(self, *answers: str, offline: bool = False, **more: str) -> None:
+    def run(self, *answers: str, offline: bool = False, more: Mapping[str, str] = MappingProxyType({})) -> None:
         """`init` with a script's answers."""
         script = Script(io.StringIO("".join(f"{answer}\n" for answer in answers)))
-        init.run(None, None, self.environ | more, offline=offline, asker=script)
+        init.run(None, None, {**self.environ, **more}, offline=offline, asker=script)
 
 
 @pytest.fixture
@@ -191,7 +192,7 @@ def test_offline_nothing_is_asked_of_discord_and_somebody_must_be_named(
 def test_a_discord_that_cannot_be_reached_is_told_and_stops_nobody(
     house: House, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    house.run(TOKEN, "", "", "7", PI_CONNECTOR_DISCORD__API_BASE="http://127.0.0.1:9/api/v10")
+    house.run(TOKEN, "", "", "7", more={"PI_CONNECTOR_DISCORD__API_BASE": "http://127.0.0.1:9/api/v10"})
     assert config(house)["access"] == {"users": [7], "operators": [7]}
     assert (
         "Not checked: error: discord.api_base: http://127.0.0.1:9/api/v10 cannot be reached" in capsys.readouterr().out
@@ -202,7 +203,7 @@ def test_each_key_in_the_environment_is_offered_and_its_value_written_nowhere(
     house: House, capsys: pytest.CaptureFixture[str]
 ) -> None:
     keys = {"OPENAI_API_KEY": "sk-hush-hush-hush", "GEMINI_API_KEY": "another-hush"}
-    house.run(TOKEN, "", "", "", "", "", "", "n", "y", **keys)
+    house.run(TOKEN, "", "", "", "", "", "", "n", "y", more=keys)
     assert config(house)["agent"]["env_pass"] == ["GEMINI_API_KEY"]
     written = "".join(path.read_text() for path in house.own.iterdir()) + capsys.readouterr().out
     assert [value for value in keys.values() if value in written] == []
