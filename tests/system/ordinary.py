@@ -1,6 +1,7 @@
 """An ordinary user to run the program as: whoever runs the tests, or, for root, `nobody` with a folder of his own."""
 
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -82,19 +83,20 @@ def ordinary() -> Iterator[Ordinary]:
         if dropped:
             os.chown(home, NOBODY, NOBODY)
         packages = (ROOT, Path(sysconfig.get_path("purelib")))
-        yield Ordinary(home, _interpreter(home, packages, dropped=dropped), packages, dropped)
+        yield Ordinary(home, _interpreter(packages, dropped=dropped), packages, dropped)
     finally:
         shutil.rmtree(home)
 
 
-def _interpreter(home: Path, packages: tuple[Path, ...], *, dropped: bool) -> str:
+@functools.cache
+def _interpreter(packages: tuple[Path, ...], *, dropped: bool) -> str:
     """This one, else the system's of the same version: the compiled packages fit no other."""
     if not dropped:
         return sys.executable
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     said = ""
     for python in (sys.executable, f"/usr/bin/{version}", f"/usr/local/bin/{version}"):
-        him = Ordinary(home, python, packages, dropped)
+        him = Ordinary(Path("/"), python, packages, dropped)
         try:
             tried = him.run([python, "-P", "-c", "import connector.app, fakes.pi"])
         except OSError as error:
