@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from connector.dispatch import Dispatcher
 from connector.exits import ExitCode, Refusal
 from connector.gateway import Gateway
 from connector.gateway_memory import remembered
+from connector.health import Health
 from connector.hearing import Hearing
 from connector.interactions import Hooks
 from connector.lane_effects import Quit
@@ -27,6 +28,7 @@ from connector.ledger import Known, Ledger, LedgerBroken
 from connector.lock import StateLock
 from connector.logs import Logs
 from connector.messages import Author, Message, Place
+from connector.metrics import Meter
 from connector.outgoing import OUTBOX
 from connector.people import People
 from connector.people_desk import Desk
@@ -71,9 +73,11 @@ async def run(program: Program) -> ExitCode:
     processes.become_subreaper()
     with StateLock(folder):
         ledger = Ledger.open(folder)
+        life = Run(program, ledger, folder)
         try:
-            return await Run(program, ledger, folder).live()
+            return await life.live()
         finally:
+            await life.unserve()
             await ledger.close()
 
 
@@ -93,6 +97,8 @@ class Run:
         self._children: Children
         self._posting: Posting
         self._watch: Callable[[], Coroutine[Any, Any, None]]
+        self.unserve: Callable[[], Awaitable[None]] = _nothing
+        """Ends what `_serve` began."""
 
     async def live(self) -> ExitCode:
         """Recover, relay, and go down in order."""
@@ -115,6 +121,7 @@ class Run:
         await asyncio.to_thread(self._outgoing.sweep, lanes.world.owed)
         version = await self._tell_start(known, lanes)
         self._build(lanes, known)
+        await self._serve(lanes)
         if in_row >= settings.supervision.max_wedges:
             await refuse_start(self._gateway, self._dispatcher, in_row, settings.supervision.max_wedges)
         await self._ledger.commit([facts.Up(self._clock.now(), version)], at=self._clock.now())
@@ -123,6 +130,25 @@ class Run:
         self._dispatcher.spawn(self._meet_child())
         self._dispatcher.put(await asyncio.to_thread(recovery, lanes.world))
         self._dispatcher.spawn(prune_daily(self._ledger, settings.state.keep, self._clock, self._log, asyncio.sleep))
+
+    async def _serve(self, lanes: Lanes) -> None:
+        """Count from here on, and show it, where `metrics.listen` asks for that. Raises Refusal."""
+        address = self._settings.metrics.address
+        if address is None:
+            return
+        from connector.metrics_served import Page, serve  # noqa: PLC0415 - brings a web server
+
+        meter = Meter()
+        self._dispatcher.on_step, self._dispatcher.on_heard = meter.stepped, meter.heard
+        self._posting.tried, self._ledger.took = meter.tried, meter.committed
+        redact = self._program.logs.redactor.text
+        page = Page(meter, lanes, self._gateway, self._clock, self._health_now, redact)
+        self.unserve = (await serve(page, *address)).close
+
+    def _health_now(self) -> Health:
+        now = self._clock.now()
+        health = Health.starting(now, gateway_due=now, children_due=now).works("children")
+        return health.works("gateway") if self._gateway.connected else health
 
     async def _meet_child(self) -> None:
         """While Discord is being reached: is the child of a kind that can be used (CONTRACT, exit code 3)?"""
@@ -287,6 +313,10 @@ def _how_it_ends(ending: "asyncio.Task[Quit]", works: set["asyncio.Task[None]"])
     if ending.done():
         return ending.result()
     raise RuntimeError("a part of the connector ended without a word")
+
+
+async def _nothing() -> None:
+    """What there is to end where nothing was begun."""
 
 
 def allowed(rules: Rules) -> Any:

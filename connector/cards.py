@@ -14,7 +14,7 @@ from connector import clusters, facts, notices, notices_spend
 from connector.header import clean
 from connector.literals import literal, plain
 from connector.ports import Button, Controls
-from connector.spend import day_end
+from connector.spend import day_end, day_of
 from connector.world import AT_CHILD, Phase, Round
 from engine import events as engine
 from engine import pi
@@ -133,8 +133,8 @@ class Card:
                 self.doing = "thinking" if thinking else "writing"
                 if not thinking:
                     self.text = (self.text + text)[-2 * TAIL :]
-            case engine.Spent(model=model, usage=usage):
-                self.model = model
+            case engine.Spent(turn=turn, model=model, usage=usage) if turn:
+                self.model = model or self.model
                 if usage is not None:
                     self.tokens += usage.input + usage.output
                     self.cost += usage.cost.total if usage.cost else 0.0
@@ -226,6 +226,12 @@ class Card:
 
 def _said(text: str) -> str:
     return literal(clusters.excerpt(plain(text), SAID_LENGTH))
+
+
+def capped(round_: Round, now: int) -> bool:
+    """Whether a spending cap was told to hold it back today."""
+    scope, day = round_.capped
+    return bool(scope) and day == day_of(now)
 
 
 def key_of(round_: str) -> str:
@@ -329,6 +335,8 @@ class Cards:
             self._cards[name] = card
             if phase is Phase.POSTING:
                 card.end("answered", now, over=False)
+            elif round_ is not None and phase not in AT_CHILD and capped(round_, now):
+                card.hold(Wait.CAP, day_end(day_of(now)))
             elif phase is Phase.BACKOFF and round_ is not None:
                 card.hold(Wait.BACKOFF, round_.until)
             else:

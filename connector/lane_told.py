@@ -299,7 +299,6 @@ class Told(Service):
             return
         rounds = self.at_child(given.lane)
         unready = kid.stand in {Stand.SPAWNING, Stand.STARTING, Stand.SESSION}
-        self.book_of(kid)
         del self.kids[given.lane]
         self.amend(kid)
         self.unprobe(given.lane)

@@ -42,5 +42,5 @@ def extended(amount: float) -> str:
 
 
 def nothing_spent(where: str) -> str:
-    """The answer to `/usage` where nothing was spent, "here" or "everywhere"."""
+    """The answer to `/usage` where nothing was spent, "here" or "anywhere"."""
     return f"Nothing was spent {where} in the last 7 days."

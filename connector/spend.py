@@ -115,8 +115,8 @@ class Today:
                 assert_never(fact)
 
     def of(self, day: int, scope: Scope, name: str) -> tuple[float, float]:
-        """What was spent of a cap on a day, and what was added to it."""
-        if day != self.day:
+        """What was spent of a cap on a day, and what was added to it; a clock that went back ends no day."""
+        if day > self.day:
             return 0.0, 0.0
         return self.spent.get((scope, name), 0.0), self.extra.get((scope, name), 0.0)
 

@@ -33,7 +33,7 @@ Part = Callable[[Sum], str]
 
 def _both(sums: Sequence[Sum], day: int, where: str, parts: tuple[Part, ...]) -> list[str]:
     if not any(one.amount.tokens or one.amount.cost for one in sums):
-        return [nothing_spent(where)]
+        return [nothing_spent("here" if where == "here" else "anywhere")]
     today = [one for one in sums if one.day == day]
     title = f"Today {where} (UTC, until <t:{day_end(day) // SECOND}:t>)"
     return [*_section(title, today, parts), *_section(f"The last {DAYS} days {where}", sums, parts)]

@@ -224,13 +224,15 @@ async def house(
     cards: bool = True,
     threads: bool = False,
     reactions: bool = True,
+    ahead: int = 0,
 ) -> AsyncIterator[House]:
-    """A connector that listens to this Discord and keeps its ledger in this folder."""
+    """A connector that listens to this Discord and keeps its ledger in this folder; its clock is so many ns ahead."""
     ledger = Ledger.open(folder)
     known = await ledger.load()
     memory: Memory = remembered(known.kept, ledger.keep)
     lanes = restored(Lanes(rules=lane_rules or LaneRules(busy="queue")), known.world)
     clock = Hands()
+    clock.ahead = ahead
     # The gateway takes them before there are any.
     hooks = Hooks(
         modal=lambda pressed: DialogActs(desk).form(pressed),
