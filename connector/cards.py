@@ -224,14 +224,14 @@ class Card:
         return f"-# {' · '.join(words)}"
 
 
+def _said(text: str) -> str:
+    return literal(clusters.excerpt(plain(text), SAID_LENGTH))
+
+
 def capped(round_: Round, now: int) -> bool:
     """Whether a spending cap was told to hold it back today."""
     scope, day = round_.capped
     return bool(scope) and day == day_of(now)
-
-
-def _said(text: str) -> str:
-    return literal(clusters.excerpt(plain(text), SAID_LENGTH))
 
 
 def key_of(round_: str) -> str:

@@ -16,17 +16,15 @@ from connector.cards import Cpu
 from connector.children import Children
 from connector.exits import ExitCode
 from connector.hearing import knows
-from connector.lane_effects import (
-    ErrandDone,
-    Quit,
-)
+from connector.lane_effects import ErrandDone, Log, Quit
 from connector.lane_events import (
     Arrived,
-    Cancel,
     CardDone,
     ChildDown,
     ChildSays,
+    Deleted,
     Input,
+    PlaceGone,
     PostDone,
     Recover,
     Rewrite,
@@ -36,9 +34,10 @@ from connector.lane_events import (
 from connector.lanes import Lanes, Stepped
 from connector.messages import Message
 from connector.outbox_moves import Told
-from connector.performing import COURTESIES, Hands, Parts, Performing
+from connector.performing import Hands, Parts, Performing, rank
 from connector.ports import (
     Changed,
+    ChannelGone,
     Commanded,
     Connected,
     Disconnected,
@@ -142,6 +141,8 @@ class Dispatcher:
                 self.on_said(heard)
             case Changed() | Gone():
                 self.put(heard)
+            case ChannelGone(channel):
+                self.put(PlaceGone(channel))
             case Connected():
                 self.on_connected(heard)
             case Disconnected():
@@ -177,6 +178,7 @@ class Dispatcher:
 
     async def run(self) -> None:
         """Own the lanes until cancelled."""
+        self.posting.on_gone = lambda channel: self.put(PlaceGone(channel))
         while True:
             await self._news.wait()
             self._news.clear()
@@ -197,12 +199,17 @@ class Dispatcher:
             return
         for step in steps:
             self.on_step(step)
-        effects = [effect for step in steps for effect in step.effects]
-        for effect in sorted(effects, key=lambda effect: isinstance(effect, COURTESIES)):
+        effects = sorted((effect for step in steps for effect in step.effects), key=rank)
+        told = next((at for at, effect in enumerate(effects) if isinstance(effect, Log)), len(effects))
+        for effect in effects[:told]:
             self._performing.perform(effect)
         self.asking.flush()
         self._showing.flush()
         self._arm()
+        if told < len(effects):
+            await asyncio.sleep(0)  # the requests of the signs are on their way before the log is written
+            for effect in effects[told:]:
+                self._performing.perform(effect)
         asked, self._asked = self._asked, []
         for answer, step in asked:
             if not answer.done():
@@ -224,6 +231,7 @@ class Dispatcher:
             for heard in batch
             if isinstance(heard, Said | Changed) and heard.message.id <= seen.get(heard.message.place.channel, 0)
         ]
+        asked += [message for heard in batch if isinstance(heard, Gone) for message in heard.messages]
         return await self._parts.ledger.known_messages(asked) if asked else frozenset()
 
     def _steps(self, given: Input | Said | Changed | Gone | _Asked, known: frozenset[int]) -> list[Stepped]:
@@ -234,7 +242,7 @@ class Dispatcher:
                 return self._changed(message, known)
             case Gone(_, messages):
                 self.asking.gone(messages)
-                return [self._step(Cancel(str(name), silent=True)) for name in messages if str(name) in self._rounds]
+                return [self._step(Deleted(message, message in known)) for message in messages]
             case _Asked(asked, answer):
                 step = self._step(asked)
                 self._asked.append((answer, step))
@@ -278,10 +286,10 @@ class Dispatcher:
         """An edit of a waiting message changes it; one that first addresses us is a new message, once."""
         if str(message.id) not in self._rounds:
             return self._said(message, known)
+        message = replace(message, place=knows(message.place, self.lanes.world.lane(message.place.lane).thread_of))
         heard, _ = self._parts.hearing.of_message(message, self._parts.us(message), self._parts.clock.now())
-        if isinstance(heard, Arrived) and not heard.refusal:
-            return [self._step(Rewrite(str(message.id), heard.claim.text))]
-        return [self._step(Cancel(str(message.id)))]  # what was taken back is not asked
+        text = heard.claim.text if isinstance(heard, Arrived) and not heard.refusal else ""
+        return [self._step(Rewrite(str(message.id), text))]
 
     def _step(self, given: Input) -> Stepped:
         step = self.lanes.step(given, self._parts.clock.now(), random.random())  # noqa: S311 - jitter, no secret

@@ -22,6 +22,9 @@ from connector.facts_process import Up as Up
 from connector.facts_spend import Capped as Capped
 from connector.facts_spend import Extended as Extended
 from connector.facts_spend import Spent as Spent
+from connector.facts_texts import Erased as Erased
+from connector.facts_texts import Late as Late
+from connector.facts_texts import Unsaid as Unsaid
 
 
 class Origin(StrEnum):
@@ -311,6 +314,9 @@ AnyFact = (
     | Cut
     | Moved
     | Edited
+    | Late
+    | Unsaid
+    | Erased
     | SessionSet
     | SessionKnown
     | ModelSet
@@ -332,7 +338,7 @@ AnyFact = (
 
 FULL = (
     *(Claimed, Written, StopMarked, Answered, Owed, Ended, Backoff, Requeued, Fell, Seen, Cut, Edited, ChildStarted),
-    Extended,
+    *(Extended, Unsaid, Erased),
 )
 """Facts that must be on the disk before their effect; the others may be lost by a power cut, never by a kill."""
 
@@ -344,5 +350,7 @@ def round_of(fact: AnyFact) -> str:
             return key.rsplit("/", 2)[0]
         case Redirected(channel=channel):  # the message that was to open the thread has its id
             return str(channel)
+        case Erased(message=message):
+            return str(message)
         case _:
             return str(getattr(fact, "round", ""))

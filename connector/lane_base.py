@@ -78,7 +78,8 @@ class Kid:
     given; `asked`, `asking`: the session command that it has not answered. `tail`: the `/command` it handled last.
     `payer`: round and author of what it was given last; `unbooked`: what it has spent since the last record, by day,
     provider and model.
-    `introduced`: its session was told of the lane's outbox, or is an older one.
+    `introduced`: its session was told of the lane's outbox, or is an older one. `homeless`:
+    its lane's channel was deleted, so it leaves as soon as it is free.
     """
 
     lane: str
@@ -107,6 +108,7 @@ class Kid:
     payer: tuple[str, int] = ("", 0)
     unbooked: dict[tuple[int, str, str], Amount] = field(default_factory=dict)
     introduced: bool = False
+    homeless: bool = False
 
     @property
     def idle(self) -> bool:

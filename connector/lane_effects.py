@@ -79,11 +79,11 @@ class Withdraw:
 
 @dataclass(frozen=True, slots=True)
 class React:
-    """A sign on a person's message."""
+    """A sign on a person's message; `late` for one that is gone stands on a message of ours."""
 
     channel: int
     message: int
-    sign: Literal["accepted", "waiting", "heard", "answered", "failed", "stopped"]
+    sign: Literal["accepted", "waiting", "heard", "answered", "failed", "stopped", "late"]
 
 
 @dataclass(frozen=True, slots=True)

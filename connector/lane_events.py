@@ -59,10 +59,17 @@ class Extend:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """A waiting round is taken back by its author or an operator, or its message was deleted (`silent`)."""
+    """A waiting round is taken back by its author or an operator."""
 
     round: str
-    silent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """A message was deleted. `known`: the ledger has rounds of it."""
+
+    message: int
+    known: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +81,7 @@ class MoveFirst:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """A waiting round's message was edited: its new text, header included."""
+    """A round's message was edited: its new text, header included, "" where it is none for us any more."""
 
     round: str
     text: str
@@ -132,6 +139,13 @@ class ThreadDone:
     channel: int
     parent: int
     opened: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceGone:
+    """A thread or channel was deleted, as Discord told or as a post found out."""
+
+    channel: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +236,7 @@ Input = (
     | Hurry
     | Extend
     | Cancel
+    | Deleted
     | MoveFirst
     | Rewrite
     | Forget
@@ -230,6 +245,7 @@ Input = (
     | ChooseThinking
     | Errand
     | ThreadDone
+    | PlaceGone
     | SessionGone
     | ChildUp
     | ChildSays

@@ -30,8 +30,11 @@ class Service(Spending):
             return
         self.tell_capped(lane)
         round_ = self.next_round(lane)
-        while round_ is not None and self.spent(round_):
-            self.bury(round_)
+        while round_ is not None and (round_.unsaid or self.spent(round_)):
+            if round_.unsaid:  # its author took it back while its turn ran, and that turn is to begin anew
+                self.record(facts.Ended(round_.id, "deleted"))
+            else:
+                self.bury(round_)
             round_ = self.next_round(lane)
         kid = self.kids.get(lane)
         if kid is None:

@@ -39,6 +39,8 @@ class Told(Service):
             if was:
                 self.unprobe(kid.lane)
                 self.rest(kid)
+            if kid.homeless:
+                self.retire(kid)
 
     def hear(self, kid: Kid, told: engine.Effect) -> None:
         """One thing an engine told; what concerns the card alone changes nothing here."""

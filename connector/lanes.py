@@ -24,6 +24,7 @@ from connector.lane_events import (
     ChildUp,
     ChooseModel,
     ChooseThinking,
+    Deleted,
     Errand,
     Extend,
     Fault,
@@ -32,6 +33,7 @@ from connector.lane_events import (
     Input,
     MoveFirst,
     Overlooked,
+    PlaceGone,
     PostDone,
     Recover,
     Resume,
@@ -42,8 +44,7 @@ from connector.lane_events import (
     ThreadDone,
     Tick,
 )
-from connector.lane_stop import Stops
-from connector.notices import Halted
+from connector.lane_places import Places
 from connector.world import AT_CHILD, Phase, Round
 from engine import events as engine
 from engine.state import Advice
@@ -58,7 +59,7 @@ class Stepped:
     closed: tuple[str, ...]
 
 
-class Lanes(Stops):
+class Lanes(Places):
     """All lanes of one connector."""
 
     __slots__ = ()
@@ -74,6 +75,7 @@ class Lanes(Stops):
         self.fill()
         self.show_typing()
         self.check_end()
+        self.erase_ended()
         rounds = dict.fromkeys(name for fact in self.kept if (name := facts.round_of(fact)))
         closed = tuple(name for name in rounds if name not in self.world.rounds)
         return Stepped(tuple(self.kept), tuple(self.out), closed)
@@ -95,15 +97,14 @@ class Lanes(Stops):
                 self.hurry(name)
             case Extend():
                 self.extend(given)
-            case Cancel(name, silent):
-                self.cancel(name, silent=silent)
+            case Cancel(name):
+                self.cancel(name)
             case MoveFirst(name):
                 if (round_ := self.waiting(name)) is not None:
                     self.record(facts.Moved(round_.id))
                     self.touched[round_.lane] = None
-            case Rewrite(name, text):
-                if (round_ := self.waiting(name)) is not None:
-                    self.record(facts.Edited(round_.id, text))
+            case Rewrite() | Deleted() | PlaceGone():
+                self.outside(given)
             case Forget() | Resume() | ChooseModel() | ChooseThinking() | Errand():
                 self.wished(given)
             case ThreadDone(channel, parent, opened):
@@ -119,9 +120,11 @@ class Lanes(Stops):
                 self.down(given)
                 self.touched[lane] = None
             case PostDone(fact):
+                self.answer_stands(fact)
                 self.post_done(fact)
             case CardDone(fact):
                 self.record(fact)
+                self.card_stands(fact)
             case Recover():
                 self.recover(given)
             case Fault(reason):
@@ -142,6 +145,8 @@ class Lanes(Stops):
         refusal = refusal or self.full(claim.lane, claim.author)
         claim = self.placed(claim, refused=bool(refusal))
         self.record(claim)
+        if claim.message in self.world.unsaid:  # asked again while its deletion was on its way
+            self.record(facts.Unsaid(claim.round))
         if claim.origin is facts.Origin.MESSAGE:  # in the same transaction
             self.see(claim.parent or claim.channel, claim.message)
         round_ = self.world.rounds[claim.round]
@@ -230,21 +235,6 @@ class Lanes(Stops):
             return len(self.world.lane(lane).people) <= 1
         return self.rules.busy == "steer"
 
-    def waiting(self, name: str) -> Round | None:
-        """The round, if it still waits."""
-        round_ = self.world.rounds.get(name)
-        return round_ if round_ is not None and round_.phase is Phase.WAITING else None
-
-    def cancel(self, name: str, *, silent: bool) -> None:
-        """Take back what waits; a running turn is left alone."""
-        if (round_ := self.waiting(name)) is None:
-            return
-        if silent:
-            self.record(facts.Ended(round_.id, "deleted"))
-        else:
-            self.end_stopped(round_, notices.stopped(Halted.QUEUED))
-        self.touched[round_.lane] = None
-
     def hurry(self, name: str) -> None:
         """Retry now: the wait of this round is over; its bound stays."""
         round_ = self.world.rounds.get(name)
@@ -259,6 +249,7 @@ class Lanes(Stops):
         owed = self.world.owed.get(fact.key)
         if owed is None:
             return
+        self.refused(owed, fact)
         self.record(fact)
         if fact.key not in self.world.owed and WORD in owed.text:
             self.out.append(FilesOver(fact.key))

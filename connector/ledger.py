@@ -21,7 +21,9 @@ import msgspec
 from connector import facts, ledger_spend
 from connector.exits import Refusal
 from connector.facts import AnyFact
+from connector.ledger_latest import ELSEWHERE, LATEST, OFFERED
 from connector.ledger_schema import MIGRATIONS, VERSION
+from connector.ledger_texts import erase, prune
 
 FILE = "ledger.sqlite"
 
@@ -31,25 +33,6 @@ _decoder = msgspec.json.Decoder(AnyFact)
 _encoder = msgspec.json.Encoder()
 
 _CHAIN = (facts.Up, facts.Fell, facts.Good, facts.Down, facts.Forgiven)
-_LATEST: dict[type, Callable[[AnyFact], str]] = {
-    facts.Seen: lambda fact: str(fact.channel),  # type: ignore[union-attr]  # keyed by its own type
-    facts.Gated: lambda fact: f"{fact.provider} {fact.model}",  # type: ignore[union-attr]
-    facts.SessionSet: lambda fact: fact.lane,  # type: ignore[union-attr]
-    facts.SessionKnown: lambda fact: f"{fact.lane} {fact.path}",  # type: ignore[union-attr]
-    facts.ModelSet: lambda fact: fact.lane,  # type: ignore[union-attr]
-    facts.ThinkingSet: lambda fact: fact.lane,  # type: ignore[union-attr]
-    facts.ThreadOpened: lambda fact: str(fact.channel),  # type: ignore[union-attr]
-    facts.Redirected: lambda fact: str(fact.channel),  # type: ignore[union-attr]
-    facts.ChildStarted: lambda fact: str(fact.child),  # type: ignore[union-attr]
-    facts.CardShown: lambda fact: fact.round,  # type: ignore[union-attr]
-    facts.DialogShown: lambda fact: fact.key,  # type: ignore[union-attr]
-    facts.Extended: lambda fact: f"{fact.scope} {fact.key}",  # type: ignore[union-attr]
-}
-_ELSEWHERE = (*_LATEST, facts.CardOver, facts.DialogOver, facts.Spent)
-"""What a start learns from `latest` and `spent`, not from the rounds that are open."""
-
-OFFERED = "Offered"
-"""The topic of `latest` that tells the last Retry offered in each channel; no start has to know it."""
 
 CHECKED = 32 << 20
 """Bytes; a larger ledger is not read through at a start: damage shows when it is touched."""
@@ -120,6 +103,14 @@ class Ledger:
         """All facts of one round, oldest first."""
         return await self._do(lambda: [fact for _, fact in story(self._db, round_)])
 
+    async def prune(self, before: int) -> None:
+        """Take out the texts of rounds that were over before this instant (ns); commits may go between."""
+        after = await self._do(lambda: self._in_one(lambda: prune(self._db, before, None)))
+        while after is not None:
+            reached = after
+            after = await self._do(lambda: self._in_one(lambda: prune(self._db, before, reached)))  # noqa: B023 - awaited
+        await self._do(lambda: wipe(self._db))
+
     async def look(self, read: Callable[[sqlite3.Connection], T]) -> T:
         """What `read` finds, on the owner's connection."""
         return await self._do(lambda: read(self._db))
@@ -152,17 +143,31 @@ class Ledger:
         if full is not self._full:
             self._db.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
             self._full = full
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
+        erased = [fact.message for fact in new if isinstance(fact, facts.Erased)]
+
+        def put() -> None:
             for fact in new:
                 write(self._db, fact, at)
             if closed:
                 self._db.executemany("UPDATE rounds SET open = 0 WHERE round = ?", [(name,) for name in closed])
+            for message in erased:
+                erase(self._db, message)
+
+        self._in_one(put)
+        if erased:
+            wipe(self._db)
+
+    def _in_one(self, work: Callable[[], T]) -> T:
+        """One transaction, on the owner's thread."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            result = work()
             self._db.execute("COMMIT")
         except BaseException:  # whatever it is, nothing of it is kept
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             raise
+        return result
 
     async def _do(self, work: Callable[[], T]) -> T:
         if not self._thread.is_alive():
@@ -215,6 +220,7 @@ def connect(path: Path) -> sqlite3.Connection:
         version = db.execute("PRAGMA user_version").fetchone()[0]
         inspect(db, path, version, whole=doubtful)
         db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA secure_delete = ON")  # what is erased stands nowhere in the file either
         migrate(db, path, version)
     except (sqlite3.Error, OSError) as error:
         db.close()
@@ -223,6 +229,12 @@ def connect(path: Path) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def wipe(db: sqlite3.Connection) -> None:
+    """Empty the log, in which what was erased still stands; while somebody reads it, that waits for the next time."""
+    with contextlib.suppress(sqlite3.Error):  # what was committed is not undone by a log that stays
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def unusable(path: Path, error: Exception) -> Refusal:
@@ -275,7 +287,7 @@ def write(db: sqlite3.Connection, fact: AnyFact, at: int) -> None:
     if isinstance(fact, _CHAIN):
         db.execute("INSERT INTO chain (body) VALUES (?)", (body,))
         return
-    key = _LATEST.get(type(fact))
+    key = LATEST.get(type(fact))
     if key is not None:
         db.execute(
             "INSERT INTO latest (topic, key, body) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body",
@@ -357,7 +369,7 @@ def load(db: sqlite3.Connection) -> Known:
         " WHERE rounds.open = 1 ORDER BY facts.seq"
     )
     open_rounds = [_decoder.decode(row[0]) for row in rows]
-    world += [fact for fact in open_rounds if type(fact) not in _ELSEWHERE]
+    world += [fact for fact in open_rounds if type(fact) not in ELSEWHERE]
     for lane, channel, in_row, thread_of in db.execute("SELECT lane, channel, bots_in_row, thread_of FROM lanes"):
         world.append(facts.LaneKnown(lane, channel, tuple(people.get(lane, ())), in_row, thread_of))
     chain = [_decoder.decode(row[0]) for row in db.execute("SELECT body FROM chain ORDER BY seq DESC LIMIT 1000")]

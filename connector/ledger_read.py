@@ -12,7 +12,8 @@ import msgspec
 from connector import facts
 from connector.exits import Refusal
 from connector.facts import AnyFact
-from connector.ledger import OFFERED, write
+from connector.ledger import write
+from connector.ledger_latest import OFFERED
 from connector.ledger_schema import VERSION
 
 PATIENCE = 5.0

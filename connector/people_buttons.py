@@ -147,8 +147,8 @@ class Buttons:
                     offered = True
                 case _:
                     pass
-        if claim is None or not offered:
-            return None
+        if claim is None or not offered or not claim.text or claim.message in self.desk.world.unsaid:
+            return None  # its text is gone, or goes: deleted, or too old
         channel = self.desk.world.redirects.get(claim.channel, claim.channel)
         return claim if channel == heard.place.channel else None
 

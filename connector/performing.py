@@ -38,10 +38,23 @@ from connector.showing import Showing
 from connector.threads import Threads
 from engine.events import Limits
 
-SIGNS = {"accepted": "👀", "waiting": "⏳", "heard": "👂", "answered": "✅", "failed": "⚠️", "stopped": "🛑"}
+SIGNS = {
+    "accepted": "👀",
+    "waiting": "⏳",
+    "heard": "👂",
+    "answered": "✅",
+    "failed": "⚠️",
+    "stopped": "🛑",
+    "late": "🔒",
+}
 
 COURTESIES = (React, Typing)
 """Signs and typing lines go behind everything else of their turn: nobody waits for them, building a request costs."""
+
+
+def rank(effect: Effect) -> int:
+    """The order of one batch's effects: what somebody waits for, what he sees, what is only written down."""
+    return 2 if isinstance(effect, Log) else int(isinstance(effect, COURTESIES))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,9 @@ from typing import Literal, Protocol
 
 from connector.messages import Author, Message, Place
 
+UNKNOWN_CHANNEL = 10003
+"""Discord's code for a channel or thread that is not there any more."""
+
 Style = Literal["primary", "secondary", "success", "danger"]
 
 
@@ -173,6 +176,13 @@ class Gone:
 
 
 @dataclass(frozen=True, slots=True)
+class ChannelGone:
+    """A thread or channel was deleted."""
+
+    channel: int
+
+
+@dataclass(frozen=True, slots=True)
 class Connected:
     """READY or RESUMED. `fresh`: events may have been lost, so history must be read. `us`: our id."""
 
@@ -237,4 +247,4 @@ class Commanded:
     id: int = 0
 
 
-Heard = Said | Changed | Gone | Connected | Disconnected | Pressed | Commanded
+Heard = Said | Changed | Gone | ChannelGone | Connected | Disconnected | Pressed | Commanded

@@ -11,7 +11,7 @@ from connector.logs import Log
 from connector.outbox import Outbox, nonce
 from connector.outbox_moves import Action, Edit, Later, Look, Missing, Never, Other, Outcome, Send, Show, Stands, Told
 from connector.outgoing import Outgoing
-from connector.ports import Controls, Discord, Part, PostLater, PostNever, PostOther
+from connector.ports import UNKNOWN_CHANNEL, Controls, Discord, Part, PostLater, PostNever, PostOther
 from connector.post_parts import Packed, made, without_files
 from engine.events import SECOND
 
@@ -23,6 +23,7 @@ class Posting:
     """The one task that posts. `done` is told every fact, at once and in order, and must return at once.
 
     What is owed was recorded before (BEHAVIOUR §6): a post that fails is tried again from here, or after a restart.
+    `on_gone` is told of a channel that Discord does not know any more.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Posting:
         self._fault: BaseException | None = None
         self.tried: Callable[[Action, Outcome], None] = lambda _action, _outcome: None
         """Hears of each try what came of it."""
+        self.on_gone: Callable[[int], None] = lambda _channel: None
 
     async def run(self) -> None:
         """Post until cancelled; raises what `done` raises."""
@@ -163,6 +165,8 @@ class Posting:
             return Later(round(error.after * SECOND))
         except PostNever as error:
             self._log.warning("post.refused", channel=str(_channel(action)), reason=error.reason)
+            if error.code == UNKNOWN_CHANNEL:
+                self.on_gone(_channel(action))
             return Never(error.reason)
 
     async def _send(self, owed: facts.Owed, number: int) -> Outcome:

@@ -32,7 +32,9 @@ class Round:
     `reask`: whether it is one of `steps`, the waits of `retry.backoff` spent. `hurried`: a person wants that now.
     `child`: the generation that had it last. `into`: the round whose run it joined. `tool`, `posted`: evidence
     against asking again (BEHAVIOUR §6). `first`: it was moved to the front. `owed`: keys of posts outstanding.
-    `capped`: scope and day of the spending cap that it was last told of. `code`: its terminal state, "" while pending.
+    `capped`: scope and day of the spending cap that it was last told of.
+    `late`: its author was shown that a change came too late; `unsaid`: its message is deleted.
+    `code`: its terminal state, "" while pending.
     """
 
     id: str
@@ -69,6 +71,8 @@ class Round:
     answers: int = 0
     owed: frozenset[str] = frozenset()
     capped: tuple[str, int] = ("", 0)
+    late: bool = False
+    unsaid: bool = False
     code: str = ""
 
     @property
@@ -103,6 +107,8 @@ RoundFact = (
     | facts.Moved
     | facts.Edited
     | facts.Capped
+    | facts.Late
+    | facts.Unsaid
 )
 
 
@@ -155,6 +161,10 @@ def told(round_: Round, fact: RoundFact) -> Round:
             return replace(round_, text=text)
         case facts.Capped(scope=scope, day=day):
             return replace(round_, capped=(scope, day))
+        case facts.Late():
+            return replace(round_, late=True)
+        case facts.Unsaid():
+            return replace(round_, unsaid=True)
         case _:
             assert_never(fact)
 

@@ -51,7 +51,7 @@ class World:
     `stands`: of a post that is half made, how many parts stand in Discord and the newest of them. `redirects`: the
     channel above each thread that could not be opened. `cards`: channel and message of each card that does not show
     its end yet, by round; one may outlive its round. `dialogs`: the same of an extension's questions, by key. `today`:
-    what was spent on the newest day.
+    what was spent on the newest day. `unsaid`: messages that were deleted and whose texts are still needed.
     """
 
     rounds: dict[str, Round] = field(default_factory=dict)
@@ -67,6 +67,7 @@ class World:
     cards: dict[str, tuple[int, int]] = field(default_factory=dict)
     dialogs: dict[str, tuple[int, int]] = field(default_factory=dict)
     today: Today = field(default_factory=Today)
+    unsaid: set[int] = field(default_factory=set)
 
     def lane(self, key: str) -> Lane:
         """The lane, new where nothing is known of it."""
@@ -125,6 +126,8 @@ class World:
                 self.children.pop(child, None)
             case facts.Spent() | facts.Extended():
                 self.today.learn(fact)
+            case facts.Unsaid() | facts.Erased():
+                self._taken_back(fact)
             case facts.Up() | facts.Fell() | facts.Good() | facts.Down() | facts.Forgiven():
                 pass  # a fold of its own: connector.chain
             case _:
@@ -145,6 +148,18 @@ class World:
                 self.dialogs[key] = channel, message
             case facts.DialogOver(key):
                 self.dialogs.pop(key, None)
+            case _:
+                assert_never(fact)
+
+    def _taken_back(self, fact: facts.Unsaid | facts.Erased) -> None:
+        """Also of a round that has ended and still owes a post."""
+        match fact:
+            case facts.Unsaid(name):
+                if (round_ := self.rounds.get(name)) is not None:
+                    self.unsaid.add(round_.message)
+                    self._set(told(round_, fact))
+            case facts.Erased(message):
+                self.unsaid.discard(message)
             case _:
                 assert_never(fact)
 

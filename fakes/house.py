@@ -223,6 +223,7 @@ async def house(
     lane_rules: LaneRules | None = None,
     cards: bool = True,
     threads: bool = False,
+    reactions: bool = True,
     ahead: int = 0,
 ) -> AsyncIterator[House]:
     """A connector that listens to this Discord and keeps its ledger in this folder; its clock is so many ns ahead."""
@@ -246,7 +247,7 @@ async def house(
             return Us(living.gateway.us, living.gateway.managed_role(message.place.guild))
 
         dispatcher = Dispatcher(
-            Parts(lanes, ledger, living.gateway, hearing, clock, log, reactions=True, cards=cards, us=us)
+            Parts(lanes, ledger, living.gateway, hearing, clock, log, reactions=reactions, cards=cards, us=us)
         )
         puppets = Puppets(dispatcher.put)
         posting = Posting(living.gateway, dispatcher.posted, log, living.pacing.clock())

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from connector import facts
 from connector.lane_base import SECOND, LaneRules
 from connector.lane_effects import Effect, Log, Post, Tell
-from connector.lane_events import Input, Shutdown, StopAsked, Tick
+from connector.lane_events import Input, PlaceGone, Shutdown, StopAsked, Tick
 from connector.world import AT_CHILD, Phase, World
 from engine import events as engine
 from engine.events import Code
@@ -240,7 +240,7 @@ class Audit:
                     assert "sent again" in told, "§2.1: a re-ask is flagged"
                 assert not story.note or story.note in told or story.writes[-1].reask, "§6: flagged as a repeat"
             case engine.Fail(turn, Code.STOPPED):
-                assert isinstance(given, StopAsked)
+                assert isinstance(given, StopAsked | PlaceGone)
             case engine.Fail(_, code):
                 assert code in {Code.INTERRUPTED, Code.RESTART}
                 assert (code is Code.RESTART) or not isinstance(given, Tick)

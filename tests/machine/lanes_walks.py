@@ -10,6 +10,7 @@ from connector.lane_events import (
     Cancel,
     ChildDown,
     ChildSays,
+    Deleted,
     Fault,
     Forget,
     Hurry,
@@ -103,7 +104,7 @@ def act_on_round(sim: Sim, n: int) -> None:
     elif what == 3:
         sim.step(Cancel(name))
     elif what == 4:
-        sim.step(Cancel(name, silent=True))
+        sim.step(Deleted(sim.lanes.world.rounds[name].message))
     elif what < 7:
         sim.step(MoveFirst(name))
     else:
