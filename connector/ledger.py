@@ -10,6 +10,7 @@ import json
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +75,9 @@ class Ledger:
         self.path = path
         self._db = connection
         self._full: bool | None = None
+        self._began: float | None = None
+        self.told: Callable[[str], None] = lambda _broken: None
+        """Hears of each transaction: why it did not happen, or nothing."""
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name="ledger", daemon=True)
         self._thread.start()
@@ -91,7 +95,22 @@ class Ledger:
         for a file that is damaged.
         """
         done = tuple(closed)
-        await self._do(lambda: self._write(new, at, done))
+        try:
+            await self._do(lambda: self._write(new, at, done))
+        except LedgerBroken as broken:
+            self.told(str(broken))
+            raise
+        self.told("")
+
+    @property
+    def lives(self) -> bool:
+        """Whether the owner of the file is there."""
+        return self._thread.is_alive()
+
+    def stalled(self) -> float:
+        """Seconds for which the disk has not answered what it is at."""
+        began = self._began
+        return 0.0 if began is None else time.monotonic() - began
 
     async def known_messages(self, messages: Sequence[int]) -> frozenset[int]:
         """Those of these message ids that a round exists of (BEHAVIOUR §7.25)."""
@@ -156,7 +175,7 @@ class Ledger:
             raise
 
     async def _do(self, work: Callable[[], T]) -> T:
-        if not self._thread.is_alive():
+        if not self.lives:
             raise LedgerBroken(f"{self.path}: closed")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
@@ -189,7 +208,9 @@ class Ledger:
 
     def _serve(self) -> None:
         while (work := self._work.get()) is not None:
+            self._began = time.monotonic()
             work()
+            self._began = None
 
 
 def connect(path: Path) -> sqlite3.Connection:
