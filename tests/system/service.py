@@ -70,21 +70,22 @@ class Service:
         await self.systemctl("stop", self.unit)
         await self.journal.__aexit__(None, None, None)
 
+    @property
+    def uid(self) -> int:
+        """The number of the user `pi`, and of his group."""
+        lines = self.boot.path("/etc/passwd").read_text().splitlines()
+        return int(next(line.split(":")[2] for line in lines if line.startswith("pi:")))
+
     def _own(self, folder: str) -> None:
         """Make a folder of the user's."""
-        uid, gid = next(
-            map(int, line.split(":")[2:4])
-            for line in self.boot.path("/etc/passwd").read_text().splitlines()
-            if line.startswith("pi:")
-        )
         made = self.boot.path(folder)
         made.mkdir(parents=True)
-        os.chown(made, uid, gid)
+        os.chown(made, self.uid, self.uid)
 
     async def small_disk(self) -> None:
         """A disk of a megabyte as the state folder."""
         self._own(self.state)
-        options = f"size=1m,mode=700,uid={self.boot.path(self.state).stat().st_uid}"
+        options = f"size=1m,mode=700,uid={self.uid}"
         code, said = await self.run("mount", "-t", "tmpfs", "-o", options, "tmpfs", self.state)
         assert code == 0, said
 

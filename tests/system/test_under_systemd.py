@@ -7,6 +7,7 @@ import pytest
 
 from connector import notices
 from connector.exits import ExitCode
+from engine import processes
 from fakes.discord import FakeDiscord, Person
 from fakes.program import discord, posts
 from tests.system.boot import EXITED, FAILED, RESTARTS, STARTED, STOPPED, Boot, Entry, booted, event_of, missing
@@ -46,6 +47,27 @@ async def say(world: FakeDiscord, text: str, person: str = "ann") -> int:
 async def told(world: FakeDiscord, count: int) -> list[tuple[str, int | None]]:
     """Content and reference of the first `count` posts to Ann."""
     return [(post.content, post.reference) for post in await posts(world, world.dm(world.person("ann")), count)]
+
+
+async def test_what_connector_and_child_are_given(boot: Boot, world: FakeDiscord) -> None:
+    """The child speaks for nobody, goes first where memory runs out, and sees no other process than its user's."""
+    async with Service(boot, "given", world) as service:
+        assert await service.run("systemd-analyze", "verify", f"/etc/systemd/system/{service.unit}") == (0, "")
+        await service.start()
+        assert (await service.shown("StatusText"))["StatusText"].startswith("Running: connected to Discord")
+        await say(world, "hang")
+        await service.journal.logged("turn.started")
+        child, main = service.child_of("hang"), await service.main_pid()
+        environ = boot.path(f"/proc/{child}/environ").read_text().split("\0")
+        assert not [line for line in environ if line.startswith(("NOTIFY_", "WATCHDOG_", "PI_CONNECTOR_", "DISCORD"))]
+        scores = [int(boot.path(f"/proc/{pid}/oom_score_adj").read_text()) for pid in (main, child)]
+        assert scores[0] <= 0  # a machine that is a container itself may not let systemd lower it
+        assert scores[1] == processes.OOM_SCORE
+        user = str(service.uid)
+        inside = ("nsenter", "--target", str(child), "--mount", "--root", "--setuid", user, "--setgid", user)
+        assert (await service.run(*inside, "ls", "/proc/1"))[0] != 0
+        assert (await service.run(*inside, "touch", f"/home/pi/{service.name}/made"))[0] == 0
+        assert (await service.run(*inside, "touch", "/etc/made"))[0] != 0
 
 
 async def test_a_wedge_is_exit_1_and_the_queue_goes_on(boot: Boot, world: FakeDiscord) -> None:
