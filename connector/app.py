@@ -9,7 +9,7 @@ from typing import Any
 from connector import chain, facts, started
 from connector.access import Rules, Us, admits
 from connector.backfill import Backfill
-from connector.beginning import recovery, refuse_start, sweep_left
+from connector.beginning import opened, record, recovery, refuse_start, sweep_left
 from connector.check_child import refuse_unfit
 from connector.children import Children
 from connector.clock import Clock
@@ -69,7 +69,7 @@ async def run(program: Program) -> ExitCode:
         log.warning("connector.finding", key=finding.key, finding=finding.text, mend=finding.mend)
     processes.become_subreaper()
     with StateLock(folder):
-        ledger = Ledger.open(folder)
+        ledger = await opened(folder, log, program.manager.status)
         try:
             return await Run(program, ledger).live()
         finally:
@@ -117,7 +117,7 @@ class Run:
         self._dispatcher.spawn(self._health.run(self._sight()))
         if in_row >= settings.supervision.max_wedges:
             await refuse_start(self._gateway, self._dispatcher, in_row, settings.supervision.max_wedges)
-        await self._ledger.commit([facts.Up(self._clock.now(), version)], at=self._clock.now())
+        await record(self._ledger, facts.Up(self._clock.now(), version), self._clock, self._log)
         self._listen()
         await sweep_left(lanes.world, self._ledger, self._clock, self._log, kill_after=settings.engine.kill_after)
         self._dispatcher.spawn(self._health.meet(self._meet_child))

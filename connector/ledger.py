@@ -53,6 +53,8 @@ _TABLES = frozenset({"facts", "rounds", "latest", "lanes", "speakers", "dead", "
 """Every version has these; a file without them is no ledger."""
 
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_PASSING = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
+"""What the disk says of itself and not of the file: it may say otherwise later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,10 @@ class Ledger:
 
     @classmethod
     def open(cls, folder: Path) -> "Ledger":
-        """Open or make the ledger of a state folder; migrates after a copy. Raises Refusal naming file and mend."""
+        """Open or make the ledger of a state folder; migrates after a copy.
+
+        Raises Refusal naming file and mend, and LedgerBroken where only the disk is in the way.
+        """
         path = folder / FILE
         return cls(path, connect(path))
 
@@ -196,7 +201,7 @@ class Ledger:
             except (sqlite3.IntegrityError, sqlite3.ProgrammingError) as fault:
                 error = fault  # ours, not the disk's
             except sqlite3.Error as broken:
-                damaged = getattr(broken, "sqlite_errorcode", 0) & 0xFF in _DAMAGED  # no retry mends that
+                damaged = _code(broken) in _DAMAGED  # no retry mends that
                 error = unusable(self.path, broken) if damaged else LedgerBroken(f"{self.path}: {broken}")
             except Exception as fault:  # noqa: BLE001 - handed on to whoever awaits, who must not wait for ever
                 error = fault
@@ -214,7 +219,7 @@ class Ledger:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection for the owner: made, checked and migrated. Raises Refusal; nothing is overwritten."""
+    """A connection for the owner: made, checked and migrated. Raises as `Ledger.open`; nothing is overwritten."""
     doubtful = _doubtful(path)
     if doubtful and not path.stat().st_size:  # SQLite would begin anew, and delete the log
         raise unusable(path, sqlite3.DatabaseError("it is empty, but its log is not"))
@@ -230,11 +235,18 @@ def connect(path: Path) -> sqlite3.Connection:
         migrate(db, path, version)
     except (sqlite3.Error, OSError) as error:
         db.close()
+        if _code(error) in _PASSING:
+            raise LedgerBroken(f"{path}: {error}") from error
         raise unusable(path, error) from error
     except Refusal:
         db.close()
         raise
     return db
+
+
+def _code(error: Exception) -> int:
+    """SQLite's primary code; 0 for what is none of its errors."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def unusable(path: Path, error: Exception) -> Refusal:

@@ -204,8 +204,17 @@ async def test_without_discord_in_mid_run_one_process_waits(boot: Boot, world: F
 async def test_a_full_disk_is_shown_and_nobody_is_killed_for_it(boot: Boot, world: FakeDiscord) -> None:
     async with Service(boot, "full", world, dropin=WATCHED) as service:
         await service.small_disk()
-        await service.start()
+        ballast = service.fill_disk()
+        await service.begin()
+        await service.journal.logged("ledger.broken")
+        seen = await service.shown("ActiveState", "StatusText")
+        assert (seen["ActiveState"], seen["StatusText"].partition(": /")[0]) == (
+            "activating",
+            "Starting: waiting for the disk",
+        )
         pid = await service.main_pid()
+        ballast.unlink()
+        await service.journal.told(STARTED)
         warm = await say(world, "echo warm")
         assert await told(world, 1) == [("echo: warm", warm)]
         ballast = service.fill_disk()
