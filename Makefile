@@ -21,10 +21,11 @@ demo: .venv/.ready
 test: .venv/.ready-dev
 	$(PYTEST) tests --ignore=tests/contract --ignore=tests/system $(ARGS)
 
-# The real pi; brings its own Node, and needs npm.
+# The real pi, which brings its own Node, and discord.js against the fake Discord; needs npm.
 contract: .venv/.ready-dev
 	.ci/pi-install
-	REQUIRE_PI=1 $(PYTEST) tests/contract $(ARGS)
+	.ci/discord-js-install
+	REQUIRE_PI=1 REQUIRE_DISCORD_JS=1 $(PYTEST) tests/contract $(ARGS)
 
 # Crashes, disks and clocks: the program killed at every record and effect.
 system: .venv/.ready-dev

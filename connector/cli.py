@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 import typer
 
 from connector.exits import ExitCode, ProgramEnd, Refusal
+from connector.findings import Finding
 
 if TYPE_CHECKING:  # pydantic costs more than all of `--version` and `--help`
     from connector.logs import Logs
@@ -81,19 +82,22 @@ def check(
     online: Annotated[bool, typer.Option("--online", help="Ask Discord about the token and the intent, too.")] = False,
 ) -> None:
     """Look for what would stop a run; change nothing."""
-    from connector import check as checking  # noqa: PLC0415 - brings the engine
+    _one_of(config, instance)
+    raise typer.Exit(_check(config, instance, online=online))
 
-    try:
-        settings = _settings(config, instance)
-        findings = asyncio.run(checking.check(settings, os.environ, online=online))
-    except Refusal as refusal:
-        findings = refusal.findings
-    for finding in findings:
-        typer.echo(finding.line())
-    if not findings:
-        typer.echo("ok")
-    bad = any(finding.level == "error" for finding in findings)
-    raise typer.Exit(ExitCode.REFUSED if bad else ExitCode.STOPPED)
+
+@app.command()
+def init(
+    config: Config = None,
+    instance: Instance = None,
+    *,
+    offline: Annotated[bool, typer.Option("--offline", help="Ask Discord about nothing.")] = False,
+) -> None:
+    """Ask, explain each step at Discord, write configuration, token file and unit."""
+    from connector import init as wizard  # noqa: PLC0415 - brings the engine and an HTTP client
+
+    _one_of(config, instance)
+    wizard.run(config, instance, os.environ, offline=offline)
 
 
 @app.command()
@@ -175,6 +179,33 @@ def _show(told: Mapping[str, Any] | list[str]) -> None:
     else:
         for line in told:
             typer.echo(line)
+
+
+def _check(config: Path | None, instance: str | None, *, online: bool) -> ExitCode:
+    """Print every finding; with an instance as its unit's user and in its environment, as far as this user may."""
+    from connector import check as checking  # noqa: PLC0415 - brings the engine
+    from connector import check_as, check_online  # noqa: F401, PLC0415 - another user may not be able to read it later
+    from connector.hidden import hide_process  # noqa: PLC0415 - as in _run
+
+    hide_process()
+    findings: tuple[Finding, ...] = ()
+    handed = None
+    try:
+        if instance is not None:
+            shoes = check_as.step_in(instance, os.environ)
+            findings, handed = shoes.findings, shoes.token
+        settings = _settings(config, instance)
+        if instance is not None:
+            findings += tuple(shoes.of_settings(settings))
+        findings += asyncio.run(checking.check(settings, os.environ, online=online, handed=handed))
+    except Refusal as refusal:
+        findings += refusal.findings
+    for finding in findings:
+        typer.echo(finding.line())
+    if not findings:
+        typer.echo("ok")
+    bad = any(finding.level == "error" for finding in findings)
+    return ExitCode.REFUSED if bad else ExitCode.STOPPED
 
 
 def _tell(refusal: Refusal) -> None:

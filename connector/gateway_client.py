@@ -25,6 +25,7 @@ _CLOSE_LIMIT = 2.0
 _RESUME_TRIES = 3
 _LOST_SESSION = 1.0
 _EVENTS = ("MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_DELETE_BULK", "INTERACTION_CREATE")
+_PLACES = ("CHANNEL_DELETE", "THREAD_DELETE")
 _STEP = "open https://discord.com/developers/applications, choose the application, "
 _BAD_TOKEN = _STEP + "Bot, Reset Token, and put the new one into the token file"
 _INTENTS = _STEP + "Bot, Privileged Gateway Intents, switch on MESSAGE CONTENT INTENT, and save"
@@ -128,6 +129,8 @@ class Client(discord.Client):
         self._why = ""
         self._unread: dict[str, int] = {}
         self._ready_wait = ready_wait
+        for name in _PLACES:
+            self._connection.parsers[name] = self._place_reader(name, self._connection.parsers[name])
         self._connection.parsers["GUILD_CREATE"] = self._guild_reader(self._connection.parsers["GUILD_CREATE"])
         for name in _EVENTS:
             # Not discord.py's objects: they would be built for every message of every channel, and break on one key.
@@ -156,6 +159,13 @@ class Client(discord.Client):
 
     def _reader(self, name: str) -> Callable[[Any], None]:
         return lambda data: self._ears.event(name, data)
+
+    def _place_reader(self, name: str, parse: Callable[[Any], None]) -> Callable[[Any], None]:
+        def read(data: Any) -> None:
+            parse(data)
+            self._ears.event(name, data)
+
+        return read
 
     def _guild_reader(self, parse: Callable[[Any], None]) -> Callable[[Any], None]:
         def read(data: Any) -> None:

@@ -53,6 +53,13 @@ class Post:
 
 
 @dataclass(frozen=True, slots=True)
+class FilesOver:
+    """An answer that named files is recorded as posted, or never will be: the copies of its files may go."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class Amend:
     """The stopped run is over: its receipt says so now, and names what its tools left running, if anything."""
 
@@ -72,11 +79,11 @@ class Withdraw:
 
 @dataclass(frozen=True, slots=True)
 class React:
-    """A sign on a person's message."""
+    """A sign on a person's message; `late` for one that is gone stands on a message of ours."""
 
     channel: int
     message: int
-    sign: Literal["accepted", "waiting", "heard", "answered", "failed", "stopped"]
+    sign: Literal["accepted", "waiting", "heard", "answered", "failed", "stopped", "late"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,5 +130,18 @@ class Quit:
 
 
 Effect = (
-    Spawn | Retire | Tell | OpenThread | Post | Amend | Withdraw | React | Typing | Behind | ErrandDone | Log | Quit
+    Spawn
+    | Retire
+    | Tell
+    | OpenThread
+    | Post
+    | FilesOver
+    | Amend
+    | Withdraw
+    | React
+    | Typing
+    | Behind
+    | ErrandDone
+    | Log
+    | Quit
 )

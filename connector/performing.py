@@ -15,6 +15,7 @@ from connector.lane_effects import (
     Behind,
     Effect,
     ErrandDone,
+    FilesOver,
     Log,
     OpenThread,
     Post,
@@ -35,16 +36,30 @@ from connector.ports import Discord, PostLater, PostNever
 from connector.posting import Posting
 from connector.showing import Showing
 from connector.threads import Threads
+from engine.events import Limits
 
-SIGNS = {"accepted": "👀", "waiting": "⏳", "heard": "👂", "answered": "✅", "failed": "⚠️", "stopped": "🛑"}
+SIGNS = {
+    "accepted": "👀",
+    "waiting": "⏳",
+    "heard": "👂",
+    "answered": "✅",
+    "failed": "⚠️",
+    "stopped": "🛑",
+    "late": "🔒",
+}
 
 COURTESIES = (React, Typing)
 """Signs and typing lines go behind everything else of their turn: nobody waits for them, building a request costs."""
 
 
+def rank(effect: Effect) -> int:
+    """The order of one batch's effects: what somebody waits for, what he sees, what is only written down."""
+    return 2 if isinstance(effect, Log) else int(isinstance(effect, COURTESIES))
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a dispatcher works with."""
+    """What a dispatcher works with; `dialog_timeout` in nanoseconds."""
 
     lanes: Lanes
     ledger: Ledger
@@ -55,6 +70,7 @@ class Parts:
     reactions: bool
     cards: bool
     us: Callable[[Message], Us]
+    dialog_timeout: int = Limits().tool_timeout
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +109,8 @@ class Performing:
             case Post(owed, posted, last, fresh):
                 if not self._hands.threads.holds(owed):
                     self._hands.posting().owe(owed, posted=posted, last=last, fresh=fresh)
+            case FilesOver(key):
+                self._hands.posting().forget(key)
             case Amend():
                 self._hands.spawn(self._amend(effect))
             case Withdraw(round_):

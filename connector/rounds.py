@@ -32,6 +32,8 @@ class Round:
     `reask`: whether it is one of `steps`, the waits of `retry.backoff` spent. `hurried`: a person wants that now.
     `child`: the generation that had it last. `into`: the round whose run it joined. `tool`, `posted`: evidence
     against asking again (BEHAVIOUR §6). `first`: it was moved to the front. `owed`: keys of posts outstanding.
+    `capped`: scope and day of the spending cap that it was last told of.
+    `late`: its author was shown that a change came too late; `unsaid`: its message is deleted.
     `code`: its terminal state, "" while pending.
     """
 
@@ -68,6 +70,9 @@ class Round:
     into: str = ""
     answers: int = 0
     owed: frozenset[str] = frozenset()
+    capped: tuple[str, int] = ("", 0)
+    late: bool = False
+    unsaid: bool = False
     code: str = ""
 
     @property
@@ -101,6 +106,9 @@ RoundFact = (
     | facts.Cut
     | facts.Moved
     | facts.Edited
+    | facts.Capped
+    | facts.Late
+    | facts.Unsaid
 )
 
 
@@ -151,6 +159,12 @@ def told(round_: Round, fact: RoundFact) -> Round:
             return replace(round_, first=round_.phase is Phase.WAITING)
         case facts.Edited(text=text):
             return replace(round_, text=text)
+        case facts.Capped(scope=scope, day=day):
+            return replace(round_, capped=(scope, day))
+        case facts.Late():
+            return replace(round_, late=True)
+        case facts.Unsaid():
+            return replace(round_, unsaid=True)
         case _:
             assert_never(fact)
 

@@ -31,7 +31,7 @@ from engine.events import (
     Write,
 )
 from engine.processes import Identity
-from engine.state import Advice, State, advice, deadline
+from engine.state import Advice, Condition, State, advice, deadline
 from engine.wire import Framer, Line
 
 Tell = Callable[[tuple[Effect, ...], bool], None]
@@ -85,6 +85,11 @@ class Engine:
     def advise(self, long_wait: int) -> Advice:
         """What a person's line would do now (BEHAVIOUR §4, §5); `long_wait` in nanoseconds."""
         return advice(self.state, self._clock(), long_wait)
+
+    def asks(self, dialog: str) -> bool:
+        """Whether an answer to this dialog would be written."""
+        live = self.state.condition is Condition.LIVE
+        return live and any(one.name == dialog for one in self.state.dialogs)
 
     def left_by_turn(self) -> tuple[str, ...] | None:
         """What the last turn started and left running, by name; None where that is not verifiable here."""

@@ -221,9 +221,14 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class Dialog:
-    """A dialog of this method; what is answered can be told by `Recount("dialog")`."""
+    """A dialog of this method; what is answered can be told by `Recount("dialog")`.
+
+    `choices`: so many of a select, 0 for the recorded ones; `timeout_ms`: pi itself ends it then.
+    """
 
     method: str
+    choices: int = 0
+    timeout_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

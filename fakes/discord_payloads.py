@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from fakes.discord_records import Json
+from fakes.discord_records import Json, walk
 
 HAS_THREAD = 1 << 5
 MESSAGE_CONTENT_FLAGS = 1 << 19
 MEMBERS_FLAGS = 1 << 15
 PRESENCE_FLAGS = 1 << 13
+_MENU = 3
+"""The component type whose bounds Discord tells even where the request named none."""
 SPOKEN = (0, 19, 20, 23)
 """Message types somebody said: plain, reply, slash command, context menu."""
 
@@ -73,6 +75,10 @@ def _message(out: Json, facts: Facts) -> None:
     for empty in ("sticker_items", "reactions"):
         if not out.get(empty, True):
             del out[empty]
+    for component in walk(out.get("components") or []):
+        if component["type"] == _MENU:
+            component.setdefault("min_values", 1)
+            component.setdefault("max_values", 1)
     if (thread := facts.thread(str(out["id"]))) is not None:
         out["thread"] = thread
         out["flags"] |= HAS_THREAD

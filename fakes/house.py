@@ -28,6 +28,7 @@ from connector.ledger import Ledger
 from connector.messages import Message
 from connector.people import People
 from connector.people_desk import Desk
+from connector.people_dialogs import DialogActs
 from connector.people_session import SessionActs
 from connector.performing import Parts
 from connector.posting import Posting
@@ -61,6 +62,7 @@ class Puppets(Children):
         self._give = put
         self.heard: list[tuple[str, told.Input]] = []
         self.alive: dict[str, int] = {}
+        self.asked: set[str] = set()
 
     def advise(self, lane: str) -> Advice:  # noqa: ARG002 - what it stands in for has it
         """What comes during a run waits."""
@@ -84,8 +86,14 @@ class Puppets(Children):
                 self.says(lane, told.Sent(turn), told.Started(turn), busy=True)
             case told.Fail(turn, code):
                 self.says(lane, told.Ended(turn, told.Outcome(code)), told.Released(turn), busy=False)
+            case told.AnswerDialog(dialog):
+                self.says(lane, told.Unasked(dialog), busy=True)
             case _:
                 pass
+
+    def asks(self, lane: str, child: int, dialog: str) -> bool:
+        """It waits for what it has asked until that is answered, or it says that it does not."""
+        return self.alive.get(lane) == child and dialog in self.asked
 
     def retire(self, lane: str, child: int) -> None:
         """It goes."""
@@ -97,6 +105,11 @@ class Puppets(Children):
 
     def says(self, lane: str, *words: told.Effect, busy: bool) -> None:
         """Let a lane's child tell something."""
+        for word in words:
+            if isinstance(word, told.Asked):
+                self.asked.add(word.dialog.id)
+            elif isinstance(word, told.Unasked):
+                self.asked.discard(word.dialog)
         self._give(ChildSays(lane, self.alive[lane], words, busy))
 
     def prompts(self) -> list[tuple[str, str]]:
@@ -210,15 +223,22 @@ async def house(
     lane_rules: LaneRules | None = None,
     cards: bool = True,
     threads: bool = False,
+    reactions: bool = True,
+    ahead: int = 0,
 ) -> AsyncIterator[House]:
-    """A connector that listens to this Discord and keeps its ledger in this folder."""
+    """A connector that listens to this Discord and keeps its ledger in this folder; its clock is so many ns ahead."""
     ledger = Ledger.open(folder)
     known = await ledger.load()
     memory: Memory = remembered(known.kept, ledger.keep)
     lanes = restored(Lanes(rules=lane_rules or LaneRules(busy="queue")), known.world)
     clock = Hands()
+    clock.ahead = ahead
     # The gateway takes them before there are any.
-    hooks = Hooks(complete=lambda wanted: acts.complete(wanted), openly=lambda heard: people.openly(heard))  # noqa: PLW0108
+    hooks = Hooks(
+        modal=lambda pressed: DialogActs(desk).form(pressed),
+        complete=lambda wanted: acts.complete(wanted),  # noqa: PLW0108
+        openly=lambda heard: people.openly(heard),  # noqa: PLW0108
+    )
     async with running(world, memory=memory, hooks=hooks, commands=(*COMMANDS, *SESSION_COMMANDS)) as living:
         log = living.logs.log
         hearing = Hearing(rules, threads=threads)
@@ -227,7 +247,7 @@ async def house(
             return Us(living.gateway.us, living.gateway.managed_role(message.place.guild))
 
         dispatcher = Dispatcher(
-            Parts(lanes, ledger, living.gateway, hearing, clock, log, reactions=True, cards=cards, us=us)
+            Parts(lanes, ledger, living.gateway, hearing, clock, log, reactions=reactions, cards=cards, us=us)
         )
         puppets = Puppets(dispatcher.put)
         posting = Posting(living.gateway, dispatcher.posted, log, living.pacing.clock())

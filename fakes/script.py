@@ -14,13 +14,14 @@ whatever comes after a word and its numbers changes nothing. A text that begins 
 `md`                   a Markdown showcase: headings, table, lists, fences, quote, links
 `think`                thinks before it answers
 `usage TOKENS`         the answer costs that many tokens in
-`attach PATH`          makes a small file there (inside the working folder) and answers with a line `attach: PATH`
+`attach PATH...`       makes small files there (inside the working folder) and answers with lines `attach: PATH`
 `recall`               answers with all user texts of the session
 `tool MS [NAME]`       one tool call (bash unless named), then the answer
 `tools N MS`           N at once, the last one finishing first
 `bash COMMAND`         a bash call with the output of its `echo`, `sleep`, `seq`, `exit` (nothing is run)
 `tooldialog`           a tool that asks before it runs
-`dialog [METHOD]`      a dialog in the run: confirm, select, input or editor; the answer tells what was chosen
+`dialog [METHOD] [N]`  a dialog in the run: confirm, select, input or editor; the answer tells what was chosen. A
+                       select has N choices, any other one a timeout of N ms
 `dialog2`              a tool that opens a second dialog 1 ms after the first is answered [x_B]
 `hookdialog`           a dialog before the response; refused or cancelled, the text is swallowed: `handled` [x_H]
 `notify`               the one-way extension requests, then the answer
@@ -199,7 +200,10 @@ def _one(answer: b.Text, **fields: object) -> b.Plan:
 
 def _dialog(rest: list[str], _answer: b.Text) -> b.Plan:
     method = rest[0] if rest and rest[0] in {"confirm", "select", "input", "editor"} else "confirm"
-    return b.Plan((b.Recount("dialog"),), acts=(b.Dialog(method),))
+    number = _number(rest, at=1)
+    choices = int(number or 0) if method == "select" else 0
+    asks = b.Dialog(method, choices, None if method == "select" else number)
+    return b.Plan((b.Recount("dialog"),), acts=(asks,))
 
 
 def _refuse(rest: list[str], _answer: b.Text) -> b.Plan:
@@ -217,7 +221,8 @@ def _long(size: float, _answer: b.Text) -> b.Plan:
 def _attach(rest: list[str], _answer: b.Text) -> b.Plan | None:
     if not rest:
         return None
-    return b.Plan((b.Text(f"Here it is.\n\nattach: {rest[0]}"),), acts=(b.MakeFile(rest[0]),))
+    lines = "\n".join(f"attach: {path}" for path in rest)
+    return b.Plan((b.Text(f"Here it is.\n\n{lines}"),), acts=tuple(b.MakeFile(path) for path in rest))
 
 
 def _bash(rest: list[str], answer: b.Text) -> b.Plan | None:

@@ -133,6 +133,7 @@ def test_abort_in_a_tool() -> None:
         ("tooldialog", {"cancelled": True}, "echo: tooldialog"),
         ("dialog", {"confirmed": True}, "you chose: yes"),
         ("dialog select", {"value": "green"}, "you chose: green"),
+        ("dialog select 30", {"value": "choice 29"}, "you chose: choice 29"),
         ("dialog input", {"value": "typed"}, "you chose: typed"),
         ("dialog editor", {"cancelled": True}, "you chose: nothing"),
         ("hookdialog", {"confirmed": True}, "echo: hookdialog"),

@@ -46,7 +46,7 @@ MUTANTS = (
     Mutant("32 another write of the round", Told, "round_of", "or str(round_.writes) != write", ""),
     Mutant("22 a tool's start", Told, "by_evidence", "round_.tool or round_.posted", "round_.posted", seed=10),
     Mutant("§6 by evidence", Told, "by_evidence", "self.again(round_, code)", "pass"),
-    Mutant("§1.16 a further answer", Lanes, "post_done", "and not self.runs_on(round_)", "", seed=33),
+    Mutant("§1.16 a further answer", Lanes, "post_done", "and not self.runs_on(round_)", "", seed=91),
     Mutant("20 the end after the posts", Told, "released", "self.delivered", "repr", seed=14),
     Mutant("§2.1 steps are spent", Told, "provider_failed", "round_.steps < len(self.rules.backoff)", "True", seed=6),
     Mutant("§2.4 the gate is recorded", Told, "back_off", "self.record(facts.Gated", "repr(facts.Gated"),

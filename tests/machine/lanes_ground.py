@@ -17,6 +17,7 @@ from connector.lane_effects import (
     Behind,
     Effect,
     ErrandDone,
+    FilesOver,
     Log,
     OpenThread,
     Post,
@@ -60,6 +61,7 @@ class Ground:
 
     rules: LaneRules = RULES
     now: int = START
+    cost: float = 0.0
 
     def __post_init__(self) -> None:
         self.db = sqlite3.connect(":memory:", isolation_level=None)
@@ -132,6 +134,7 @@ class Ground:
     def step(self, given: Input) -> Stepped | None:
         """One step, its transaction, its effects; None where the process was killed in it."""
         before = dict(self.lanes.world.rounds)
+        self.audit.now = self.now
         stepped = self.lanes.step(given, self.now, self.dice)
         if self.kill_at == 0:
             self.unrecorded = True
@@ -191,7 +194,7 @@ class Ground:
                 alive = [kid for kid in self.children.values() if kid.alive]
                 assert lane not in {kid.lane for kid in alive}, "one child of a lane"
                 assert len(alive) < self.rules.max_children
-                self.children[child] = Child(lane, child, session=self.lanes.world.lane(lane).session)
+                self.children[child] = Child(lane, child, session=self.lanes.world.lane(lane).session, cost=self.cost)
                 self.inbox.append(ChildUp(lane, child, 100 + child, f"born {child}"))
             case Retire(_, child):
                 kid = self.children[child]
@@ -217,7 +220,7 @@ class Ground:
             case Quit():
                 assert self.quit is None
                 self.quit = effect
-            case Amend() | React() | Log() | Behind() | ErrandDone():
+            case Amend() | FilesOver() | React() | Log() | Behind() | ErrandDone():
                 pass
 
     def obey(self, kid: Child, given: object) -> None:

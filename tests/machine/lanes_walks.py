@@ -10,6 +10,7 @@ from connector.lane_events import (
     Cancel,
     ChildDown,
     ChildSays,
+    Deleted,
     Fault,
     Forget,
     Hurry,
@@ -103,7 +104,7 @@ def act_on_round(sim: Sim, n: int) -> None:
     elif what == 3:
         sim.step(Cancel(name))
     elif what == 4:
-        sim.step(Cancel(name, silent=True))
+        sim.step(Deleted(sim.lanes.world.rounds[name].message))
     elif what < 7:
         sim.step(MoveFirst(name))
     else:
@@ -294,7 +295,9 @@ def crash(sim: Sim, n: int) -> None:
         sim.kill_at = n % 5
 
 
-MOVES: tuple[tuple[int, Callable[[Sim, int], None]], ...] = (
+Moves = tuple[tuple[int, Callable[[Sim, int], None]], ...]
+
+MOVES: Moves = (
     (9, arrive),
     (2, arrive_in_thread),
     (3, arrive_together),
@@ -324,12 +327,13 @@ def move(sim: Sim, act: Callable[[Sim, int], None], n: int) -> None:
         sim.restart()
 
 
-def walk(seed: int, steps: int = 200, sim: Sim | None = None) -> Sim:
+def walk(seed: int, steps: int = 200, sim: Sim | None = None, more: Moves = ()) -> Sim:
     """A random walk from a seed, to its rest; the same every time."""
     chance = random.Random(seed)
     sim = sim or Sim()
-    acts = [act for _, act in MOVES]
-    weights = [weight * (1 if act in ALWAYS else chance.choice((0, 1, 1, 2, 4))) for weight, act in MOVES]
+    moves = (*MOVES, *more)
+    acts = [act for _, act in moves]
+    weights = [weight * (1 if act in ALWAYS else chance.choice((0, 1, 1, 2, 4))) for weight, act in moves]
     tools, answers, later, errors = (chance.choice((0, 1, 2, 6)) for _ in range(4))
     sim.taste = (tools, answers, later, errors)
     try:

@@ -14,7 +14,7 @@ from typing import Any
 from connector import facts
 from connector.ledger import Ledger
 from connector.ports import Part
-from connector.posting import made
+from connector.post_parts import made
 from engine import processes
 from fakes import behaviour
 from fakes.discord import FakeDiscord, Person, Place, Post
