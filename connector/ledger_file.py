@@ -1,4 +1,4 @@
-"""What the ledger's file and its disk say of themselves: damage, troubles that may pass, the refusal; it writes no fact."""
+"""What the ledger's file and its disk say: damage, troubles that may pass, the refusal; it writes no fact."""
 
 import contextlib
 import sqlite3
