@@ -245,6 +245,12 @@ def test_a_folder_that_is_moved_away_after_it_was_opened_is_still_the_one(
     assert ground.one("sub/a.txt") == b"one"
 
 
+def test_a_file_that_is_too_large_already_is_not_read(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    (ground.work / "big").write_bytes(b"x" * 1001)
+    monkeypatch.delattr("connector.outgoing.os.read")
+    assert ground.one("big") == "it is larger than 1000 bytes"
+
+
 @pytest.mark.parametrize(("size", "fits"), [(1000, True), (1001, False)])
 def test_a_file_is_bounded_by_its_size(ground: Ground, size: int, fits: bool) -> None:
     (ground.work / "big").write_bytes(b"x" * size)
