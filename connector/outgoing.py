@@ -105,7 +105,8 @@ class Outgoing:
         refused: list[str] = []
         shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):  # every copy will say so
-            folder.mkdir(mode=0o700, parents=True)
+            self._kept.mkdir(mode=0o700, exist_ok=True)
+            folder.mkdir(mode=0o700)
         for path in paths[: self._bounds.files]:
             try:
                 size = self._copy(path, lane, folder / str(len(files)))
