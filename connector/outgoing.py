@@ -105,7 +105,8 @@ class Outgoing:
         refused: list[str] = []
         shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):  # every copy will say so
-            folder.mkdir(mode=0o700, parents=True)
+            self._kept.mkdir(mode=0o700, exist_ok=True)
+            folder.mkdir(mode=0o700)
         for path in paths[: self._bounds.files]:
             try:
                 size = self._copy(path, lane, folder / str(len(files)))
@@ -133,16 +134,17 @@ class Outgoing:
     def _read(self, source: int) -> bytes:
         """A file's content; one that grows while it is read is left where it is too large."""
         most = self._bounds.size
+        if os.fstat(source).st_size > most:
+            raise Refused(notices.too_large(most))
         chunks: list[bytes] = []
         left = most + 1
         try:
-            known = os.fstat(source).st_size
-            while known <= most and left > 0 and (chunk := os.read(source, min(_CHUNK, left))):
+            while left > 0 and (chunk := os.read(source, min(_CHUNK, left))):
                 chunks.append(chunk)
                 left -= len(chunk)
         except OSError as error:
             raise Refused(notices.UNREADABLE) from error
-        if known > most or left <= 0:
+        if left <= 0:
             raise Refused(notices.too_large(most))
         return b"".join(chunks)
 
@@ -158,7 +160,7 @@ class Outgoing:
             raise Refused(notices.OUTSIDE)
         workspaces = _spellings(self._workspace)
         whole = [parts] if path.startswith("/") else [(*folder, *parts) for folder in workspaces]
-        outboxes = [(*state, OUTBOX, lane) for state in _spellings(self._state)] if lane.isdigit() else []
+        outboxes = [(*state, OUTBOX, lane) for state in _spellings(self._state)]
         for folders, base, above in ((outboxes, self._state, (OUTBOX, lane)), (workspaces, self._workspace, ())):
             for folder in folders:
                 for names in whole:

@@ -245,6 +245,12 @@ def test_a_folder_that_is_moved_away_after_it_was_opened_is_still_the_one(
     assert ground.one("sub/a.txt") == b"one"
 
 
+def test_a_file_that_is_too_large_already_is_not_read(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    (ground.work / "big").write_bytes(b"x" * 1001)
+    monkeypatch.delattr("connector.outgoing.os.read")
+    assert ground.one("big") == "it is larger than 1000 bytes"
+
+
 @pytest.mark.parametrize(("size", "fits"), [(1000, True), (1001, False)])
 def test_a_file_is_bounded_by_its_size(ground: Ground, size: int, fits: bool) -> None:
     (ground.work / "big").write_bytes(b"x" * size)
@@ -356,7 +362,8 @@ def test_a_copy_is_for_us_alone_and_goes_when_it_is_not_owed(ground: Ground) -> 
         Path(outgoing.pack(owed("sub/a.txt", key=key)).files[0].kept) for key in ("7/answer/1", "8/answer/1", "9/x")
     ]
     assert {stat.S_IMODE(path.stat().st_mode) for path in kept} == {0o600}
-    assert {stat.S_IMODE(path.parent.stat().st_mode) for path in kept} == {0o700}
+    folders = {folder for path in kept for folder in (path.parent, path.parent.parent)}
+    assert {stat.S_IMODE(folder.stat().st_mode) for folder in folders} == {0o700}
     outgoing.forget("7/answer/1")
     assert [path.exists() for path in kept] == [False, True, True]
     outgoing.sweep({"9/x"})
