@@ -181,6 +181,21 @@ def test_a_working_folder_within_the_state_folder_has_nothing_to_send(tmp_path: 
     assert ground.sent(outgoing.pack(owed(f"{ground.outbox}/made.txt", key="8/answer/1")))[0] == [("made.txt", b"made")]
 
 
+def test_a_working_folder_that_becomes_the_state_folder_in_between_is_not_entered(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.open
+
+    def swapping(name: Path, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if name == ground.work:
+            ground.work.rename(ground.folder / "moved")
+            ground.work.symlink_to(ground.state)
+        return real(name, flags, mode, dir_fd=dir_fd)
+
+    monkeypatch.setattr("connector.beneath.os.open", swapping)
+    assert ground.one("ledger.db") == notices.OURS
+
+
 def test_folders_that_are_links_by_the_operators_will_are_their_own_names(tmp_path: Path) -> None:
     ground = Ground(tmp_path)
     (tmp_path / "to-work").symlink_to("work")
@@ -368,6 +383,22 @@ def test_a_copy_is_for_us_alone_and_goes_when_it_is_not_owed(ground: Ground) -> 
     assert [path.exists() for path in kept] == [False, True, True]
     outgoing.sweep({"9/x"})
     assert [path.exists() for path in kept] == [False, False, True]
+
+
+def test_a_copy_that_fails_half_way_is_said_and_the_next_one_is_made(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = [OSError(28, "No space left on device")]
+    real = os.fsync
+
+    def failing(descriptor: int) -> None:
+        if failures:
+            raise failures.pop()
+        real(descriptor)
+
+    monkeypatch.setattr("connector.outgoing.os.fsync", failing)
+    packed = ground.outgoing().pack(owed("sub/a.txt", f"{ground.outbox}/made.txt"))
+    assert ground.sent(packed) == ([("made.txt", b"made")], (f"could not attach a.txt: {notices.UNKEPT}",))
 
 
 def test_a_disk_that_takes_no_copy_is_said(ground: Ground) -> None:

@@ -131,6 +131,15 @@ def test_where_the_child_could_not_use_an_outbox_nothing_is_said() -> None:
     assert prompts(world) == [["one"]]
 
 
+def test_an_answer_knows_the_lane_whose_outbox_its_files_may_lie_in() -> None:
+    """That of a run which a command has started too, although it belongs to no round any more."""
+    world = simulated()
+    world.say(1, 7, "one")
+    world.command(1, 7, "/later hello")
+    world.seconds(10)
+    assert [(post.kind, post.lane) for post in world.posts] == [("answer", LANE), ("notice", ""), ("answer", LANE)]
+
+
 def test_copies_of_files_go_when_the_end_of_their_post_is_recorded() -> None:
     world = simulated()
     world.say(1, 7, "one")
