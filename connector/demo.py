@@ -22,6 +22,7 @@ from connector.demo_process import Keeper, Over
 from connector.exits import ExitCode, Refusal
 from connector.facts import Ended
 from connector.ledger import FILE
+from connector.post_parts import FILE_NAME
 
 if TYPE_CHECKING:
     from fakes.discord import FakeDiscord, Person, Place, Post
@@ -228,9 +229,10 @@ class _Talk:
     def _show(self, stream: TextIO, *, prefix: str = "") -> None:
         for post in self._fresh():
             self._shown = post.id
-            whole = [name for name in post.files if name.endswith(".md")]
-            text = self._world.file(post.id, whole[0]).decode(errors="replace") if whole else post.content
-            _print(f"{prefix}{text}", stream)
+            text, files = post.content, list(post.files)
+            if files[:1] == [FILE_NAME]:
+                text = self._world.file(post.id, files.pop(0)).decode(errors="replace")
+            _print("\n".join([f"{prefix}{text}", *(f"[file: {name}]" for name in files)]), stream)
 
     def _over(self, message: int, *, answered: bool = False) -> bool:
         """Whether a message has ended and, if it must, its answer stands in Discord."""
