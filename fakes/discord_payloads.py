@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from fakes.discord_records import Json
+from fakes.discord_records import Json, walk
 
 HAS_THREAD = 1 << 5
 MESSAGE_CONTENT_FLAGS = 1 << 19
@@ -14,6 +14,7 @@ MEMBERS_FLAGS = 1 << 15
 PRESENCE_FLAGS = 1 << 13
 SPOKEN = (0, 19, 20, 23)
 """Message types somebody said: plain, reply, slash command, context menu."""
+_MENU = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,10 @@ def _message(out: Json, facts: Facts) -> None:
     seen: dict[str, Json] = {user["id"]: user for user in out.get("mentions") or []}
     out["mentions"] = list(seen.values())
     out["mention_roles"] = list(dict.fromkeys(out.get("mention_roles") or []))
+    for component in walk(out.get("components") or []):
+        if component["type"] == _MENU:
+            component.setdefault("min_values", 1)
+            component.setdefault("max_values", 1)
     if out.get("nonce", "") is None:
         del out["nonce"]
     for empty in ("sticker_items", "reactions"):
