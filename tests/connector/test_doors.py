@@ -170,6 +170,7 @@ async def test_a_stranger_finds_every_door_shut(home: House) -> None:
         await doors.nothing(doors.using(eve, general, spec), notices.refused())
     for name in (name for names in BUTTONS.values() for name in names):
         await doors.nothing(doors.pressing(eve, name), notices.refused())
+    await doors.nothing(doors.pressing(eve, "dialog:nobody:open"), notices.refused())
     for name in ("input", "editor", "confirm", "nothing"):
         await doors.nothing(doors.filling(eve, general, name), notices.refused())
     await doors.nothing(doors.pressing(eve, "elsewhere:7"), notices.outdated())
