@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import re
 import shlex
+from dataclasses import dataclass
 
 from connector.exits import Refusal
 from connector.findings import Finding
@@ -32,45 +33,57 @@ class _Gone(Exception):  # noqa: N818 - a state of the child
     """The child's output ended."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Examined:
+    """What is wrong with a child that could be started, and whether it gave an answer at all."""
+
+    findings: list[Finding]
+    answered: bool = True
+
+
 async def child_findings(spec: ChildSpec, *, bound: float, max_line: int) -> list[Finding]:
     """Return what is wrong with the child. `bound`: seconds that one answer may take."""
     try:
-        return await _examine(spec, bound, max_line, keys=True)
+        return (await _examine(spec, bound, max_line, keys=True)).findings
     except ChildUnusable as unusable:
         return [Finding("error", KEY, unusable.reason, unusable.mend)]
 
 
-async def _examine(spec: ChildSpec, bound: float, max_line: int, *, keys: bool) -> list[Finding]:
+async def _examine(spec: ChildSpec, bound: float, max_line: int, *, keys: bool) -> _Examined:
     """The findings about a child that can be started. Raises ChildUnusable for one that cannot."""
     processes.become_subreaper()
     try:
         child = await Child.spawn(spec, 1)
     except OSError as error:
-        return [_error(spec, f"could not be started: {error.strerror or error}")]
+        return _Examined([_error(spec, f"could not be started: {error.strerror or error}")], answered=False)
     talk = _Talk(child, bound, max_line)
     try:
-        return await _interview(talk, keys=keys)
+        return _Examined(await _interview(talk, keys=keys))
     except _Silent:
         text = f"did not answer within {bound:g} seconds (engine.turn_timeout)"
-        return [_error(spec, text)]
+        return _Examined([_error(spec, text)], answered=False)
     except _Gone:
         ended = await child.stop()
         how = f"exited with status {ended.code}" if ended.code >= 0 else f"died of signal {-ended.code}"
-        return [_gone(spec, f"{how} before it answered", child.stderr_tail())]
+        return _Examined([_gone(spec, f"{how} before it answered", child.stderr_tail())], answered=False)
     finally:
         await child.stop()
         await talk.close()
 
 
-async def refuse_unfit(spec: ChildSpec, *, bound: float, max_line: int) -> None:
-    """Raise Refusal for a child that `run` cannot use at all; one that exits or is silent is the lanes' business."""
+async def refuse_unfit(spec: ChildSpec, *, bound: float, max_line: int) -> str:
+    """Raise Refusal for a child that `run` cannot use at all; return why it did not answer, if it did not.
+
+    One that exits or is silent is the lanes' business.
+    """
     try:
         found = await _examine(spec, bound, max_line, keys=False)
     except ChildUnusable as unusable:
         raise Refusal.of((Finding("error", KEY, unusable.reason, unusable.mend),)) from unusable
-    unfit = tuple(finding for finding in found if finding.text.startswith(_TOO_OLD))
+    unfit = tuple(finding for finding in found.findings if finding.text.startswith(_TOO_OLD))
     if unfit:
         raise Refusal.of(unfit)
+    return "" if found.answered else found.findings[0].line()
 
 
 async def _interview(talk: "_Talk", *, keys: bool) -> list[Finding]:

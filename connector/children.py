@@ -63,6 +63,10 @@ class Children:
         found = self._engines.get(lane)
         return found[1].left_by_turn() if found is not None and found[0] == child else ()
 
+    def overdue(self) -> float:
+        """Seconds by which the bound of some engine has passed; 0 where each is in time."""
+        return max((engine.overdue() for _, engine in self._engines.values()), default=0.0)
+
     def spawn(self, lane: str, child: int, session: str) -> None:
         """Start a child for the lane; a session file that cannot be resumed is told first."""
         if not self._too_late(lane, child):

@@ -1,6 +1,7 @@
 """argv → settings → one of the commands → exit code; what is heavy is imported where it is used."""
 
 import asyncio
+import contextlib
 import faulthandler
 import json
 import os
@@ -17,6 +18,7 @@ from connector.findings import Finding
 
 if TYPE_CHECKING:  # pydantic costs more than all of `--version` and `--help`
     from connector.logs import Logs
+    from connector.service_manager import ServiceManager
     from connector.settings import Settings
 
 app = typer.Typer(
@@ -213,22 +215,30 @@ def _tell(refusal: Refusal) -> None:
 
 def _run(config: Path | None, instance: str | None) -> int:
     """The process of `run`: signals, secrets and the log first, then the connector; its exit code."""
+    faulthandler.enable(2)  # every thread's stack, also when the watchdog of systemd sends SIGABRT
     for signum in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signum, _stop_early)
     from connector.hidden import hide_process  # noqa: PLC0415 - only run reads a token for long
+    from connector.service_manager import ServiceManager  # noqa: PLC0415 - only run tells systemd anything
+
+    hide_process()
+    with contextlib.closing(ServiceManager.of(os.environ)) as manager:
+        return _settled(config, instance, manager)
+
+
+def _settled(config: Path | None, instance: str | None, manager: "ServiceManager") -> int:
+    """Settings and log, then the connector itself."""
     from connector.logs import Logs  # noqa: PLC0415 - brings structlog
     from connector.settings import LogSettings  # noqa: PLC0415 - brings pydantic
     from connector.settings_load import load  # noqa: PLC0415 - as above
 
-    faulthandler.enable(2)
-    hide_process()
     try:
         settings = load(config, instance, os.environ)
     except Refusal as refusal:
         with Logs(LogSettings(), sys.stderr) as logs:
-            return _refused(logs, refusal)
+            return _refused(logs, refusal, manager)
     with Logs(settings.log, sys.stderr) as logs:
-        return _relay(settings, logs)
+        return _relay(settings, logs, manager)
 
 
 def _stop_early(_signum: int, _frame: object) -> NoReturn:
@@ -236,7 +246,7 @@ def _stop_early(_signum: int, _frame: object) -> NoReturn:
     raise SystemExit(ExitCode.STOPPED)
 
 
-def _relay(settings: "Settings", logs: "Logs") -> int:
+def _relay(settings: "Settings", logs: "Logs", manager: "ServiceManager") -> int:
     from connector.token import read_token  # noqa: PLC0415 - as in _run
 
     try:
@@ -245,9 +255,9 @@ def _relay(settings: "Settings", logs: "Logs") -> int:
         from connector.app import Program  # noqa: PLC0415 - brings discord.py
         from connector.app import run as relay  # noqa: PLC0415 - as above
 
-        return asyncio.run(relay(Program(settings, token, os.environ, logs)))
+        return asyncio.run(relay(Program(settings, token, os.environ, logs, manager)))
     except Refusal as refusal:
-        return _refused(logs, refusal)
+        return _refused(logs, refusal, manager)
     except ProgramEnd as end:
         logs.log.error("connector.stopped", code=end.code, reason=end.reason)  # noqa: TRY400 - it says why itself
         return end.code
@@ -256,10 +266,12 @@ def _relay(settings: "Settings", logs: "Logs") -> int:
         return ExitCode.STOPPED
     except Exception as error:  # whatever it is: it is logged here, and ends the program
         logs.log.exception("connector.stopped", code=ExitCode.FAULT, reason=f"internal fault: {error!r}")
+        manager.status(logs.redactor.text(f"Failed: internal fault: {error!r}"))
         return ExitCode.FAULT
 
 
-def _refused(logs: "Logs", refusal: Refusal) -> int:
+def _refused(logs: "Logs", refusal: Refusal, manager: "ServiceManager") -> int:
+    manager.status(logs.redactor.text(f"Refused: {refusal.reason}; {refusal.mend}"))
     logs.log.error("connector.refused", reason=refusal.reason, mend=refusal.mend)
     if sys.stderr.isatty():
         _tell(refusal)  # for a person; elsewhere standard error holds one JSON object a line, and nothing else

@@ -75,8 +75,8 @@ class Ears(Protocol):
     def malformed(self, name: str) -> None:
         """An event could not be read; the connection goes on."""
 
-    def down(self, reason: str) -> None:
-        """The gateway is gone; the next attempt follows after a pause."""
+    def down(self, reason: str, pause: float) -> None:
+        """The gateway is gone; the next attempt follows in `pause` seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +200,8 @@ class Client(discord.Client):
     async def connect(self, *, reconnect: bool = True) -> None:  # noqa: ARG002 - discord.py's signature
         """Stay connected; raises Refusal at a close that no attempt would change."""
         while True:
-            if self._session is None and (wait := self._budget.wait()) > 0:
-                self._log.info("gateway.identify_waits", seconds=round(wait, 1))
-                await self._clock.sleep(wait)
+            if self._session is None:
+                await self._may_identify()
             floor, reason = 0.0, ""
             try:
                 await self._attempt()
@@ -223,9 +222,16 @@ class Client(discord.Client):
             if self._why:
                 reason, self._why, self._session = self._why, "", None
             pause = self._pauses.after_failure(floor=floor)
-            self._ears.down(reason)
+            self._ears.down(reason, pause)
             self._log.warning("gateway.down", reason=reason, pause=round(pause, 2), resume=self._session is not None)
             await self._clock.sleep(pause)
+
+    async def _may_identify(self) -> None:
+        """Wait until the budget has an IDENTIFY."""
+        if (wait := self._budget.wait()) > 0:
+            self._log.info("gateway.identify_waits", seconds=round(wait, 1))
+            self._ears.down("too many new sessions for Discord's limit", wait)
+            await self._clock.sleep(wait)
 
     def _code(self) -> int | None:
         return self._open.socket.close_code if self._open is not None else None
@@ -235,8 +241,7 @@ class Client(discord.Client):
         session = self._session
         if session is not None and self._resumes >= _RESUME_TRIES:
             self._session = session = None
-            if (wait := self._budget.wait()) > 0:
-                await self._clock.sleep(wait)
+            await self._may_identify()
         self._resumes += session is not None
         self._open, self._reading = None, ""
         code = 4000

@@ -70,9 +70,9 @@ class Hearing:
         self._log.info("gateway.ready", fresh=False)
         self.tell(Connected(self._us(), fresh=False))
 
-    def down(self, reason: str) -> None:
-        """Tell that nothing is heard for now."""
-        self.tell(Disconnected(reason))
+    def down(self, reason: str, pause: float) -> None:
+        """Tell that nothing is heard for now; the next attempt begins in `pause` seconds."""
+        self.tell(Disconnected(reason, pause))
 
     def malformed(self, name: str) -> None:
         """A message that could not be read is a gap: history is read again, once a minute at most."""

@@ -21,6 +21,7 @@ import msgspec
 from connector import facts, ledger_spend
 from connector.exits import Refusal
 from connector.facts import AnyFact
+from connector.ledger_file import damaged, passing, unusable, wipe
 from connector.ledger_latest import ELSEWHERE, LATEST, OFFERED
 from connector.ledger_schema import MIGRATIONS, VERSION
 from connector.ledger_texts import erase, prune
@@ -39,8 +40,6 @@ CHECKED = 32 << 20
 
 _TABLES = frozenset({"facts", "rounds", "latest", "lanes", "speakers", "dead", "chain"})
 """Every version has these; a file without them is no ledger."""
-
-_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +62,9 @@ class Ledger:
         self.path = path
         self._db = connection
         self._full: bool | None = None
+        self._began: float | None = None
+        self.told: Callable[[str], None] = lambda _broken: None
+        """Hears of each transaction: why it did not happen, or nothing."""
         self.took: Callable[[float], None] = lambda _seconds: None
         """Hears of each transaction how many seconds it took."""
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
@@ -71,7 +73,10 @@ class Ledger:
 
     @classmethod
     def open(cls, folder: Path) -> "Ledger":
-        """Open or make the ledger of a state folder; migrates after a copy. Raises Refusal naming file and mend."""
+        """Open or make the ledger of a state folder; migrates after a copy.
+
+        Raises Refusal naming file and mend, and LedgerBroken where only the disk is in the way.
+        """
         path = folder / FILE
         return cls(path, connect(path))
 
@@ -82,8 +87,23 @@ class Ledger:
         for a file that is damaged.
         """
         done, began = tuple(closed), time.perf_counter()
-        await self._do(lambda: self._write(new, at, done))
+        try:
+            await self._do(lambda: self._write(new, at, done))
+        except LedgerBroken as broken:
+            self.told(str(broken))
+            raise
         self.took(time.perf_counter() - began)
+        self.told("")
+
+    @property
+    def lives(self) -> bool:
+        """Whether the owner of the file is there."""
+        return self._thread.is_alive()
+
+    def stalled(self) -> float:
+        """Seconds for which the disk has not answered what it is at."""
+        began = self._began
+        return 0.0 if began is None else time.monotonic() - began
 
     async def known_messages(self, messages: Sequence[int]) -> frozenset[int]:
         """Those of these message ids that a round exists of (BEHAVIOUR §7.25)."""
@@ -170,7 +190,7 @@ class Ledger:
         return result
 
     async def _do(self, work: Callable[[], T]) -> T:
-        if not self._thread.is_alive():
+        if not self.lives:
             raise LedgerBroken(f"{self.path}: closed")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
@@ -191,8 +211,7 @@ class Ledger:
             except (sqlite3.IntegrityError, sqlite3.ProgrammingError) as fault:
                 error = fault  # ours, not the disk's
             except sqlite3.Error as broken:
-                damaged = getattr(broken, "sqlite_errorcode", 0) & 0xFF in _DAMAGED  # no retry mends that
-                error = unusable(self.path, broken) if damaged else LedgerBroken(f"{self.path}: {broken}")
+                error = unusable(self.path, broken) if damaged(broken) else LedgerBroken(f"{self.path}: {broken}")
             except Exception as fault:  # noqa: BLE001 - handed on to whoever awaits, who must not wait for ever
                 error = fault
             with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits
@@ -203,11 +222,13 @@ class Ledger:
 
     def _serve(self) -> None:
         while (work := self._work.get()) is not None:
+            self._began = time.monotonic()
             work()
+            self._began = None
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection for the owner: made, checked and migrated. Raises Refusal; nothing is overwritten."""
+    """A connection for the owner: made, checked and migrated. Raises as `Ledger.open`; nothing is overwritten."""
     doubtful = _doubtful(path)
     if doubtful and not path.stat().st_size:  # SQLite would begin anew, and delete the log
         raise unusable(path, sqlite3.DatabaseError("it is empty, but its log is not"))
@@ -224,25 +245,13 @@ def connect(path: Path) -> sqlite3.Connection:
         migrate(db, path, version)
     except (sqlite3.Error, OSError) as error:
         db.close()
+        if passing(error):
+            raise LedgerBroken(f"{path}: {error}") from error
         raise unusable(path, error) from error
     except Refusal:
         db.close()
         raise
     return db
-
-
-def wipe(db: sqlite3.Connection) -> None:
-    """Empty the log, in which what was erased still stands; while somebody reads it, that waits for the next time."""
-    with contextlib.suppress(sqlite3.Error):  # what was committed is not undone by a log that stays
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
-def unusable(path: Path, error: Exception) -> Refusal:
-    """The refusal of a ledger that cannot be read or written."""
-    return Refusal(
-        f"the ledger {path} cannot be used: {error}",
-        "restore it from a copy (pi-connector backup), or move it away to start with an empty one",
-    )
 
 
 def _doubtful(path: Path) -> bool:

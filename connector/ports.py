@@ -1,7 +1,7 @@
 """What the connector's core asks of Discord and hears from it, as plain values; no Discord object passes here."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from connector.messages import Author, Message, Place
@@ -192,9 +192,10 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """The gateway is down; it is being retried."""
+    """The gateway is down; it is tried again in `pause` seconds."""
 
     reason: str
+    pause: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,6 +157,8 @@ class Child:
                     raise
                 raise unusable from error
             ours.pop_all()
+        if not spec.remote:
+            processes.offer_for_memory(process.pid)
         pipes = (to_child, from_child, errors)
         return cls(spec, generation, process=process, pipes=pipes, line=line, patience=patience)
 

@@ -31,7 +31,7 @@ async def run(program):
 
 app = sys.modules["connector.app"] = types.ModuleType("connector.app")
 app.run = run
-app.Program = collections.namedtuple("Program", "settings token environ logs")
+app.Program = collections.namedtuple("Program", "settings token environ logs manager")
 from connector.cli import main
 main()
 """
