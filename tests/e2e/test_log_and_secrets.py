@@ -1,5 +1,8 @@
 """What a run logs, by CONTRACT's list, and what it never says anywhere: the token, and at info what people wrote."""
 
+import asyncio
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -120,21 +123,50 @@ async def test_a_run_logs_every_event_of_the_contract_with_its_fields_and_at_inf
     assert [line["count"] > 0 for line in lines if line["event"] == "gateway.backfilled"] == [True]
 
 
+async def asked(here: Home, *words: str) -> str:
+    """What another command of the program says about this home, both streams."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-P", "-m", "connector", *words, "--config", str(here.config)),
+        env={"PATH": os.environ["PATH"], "HOME": str(here.folder)},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    said, _ = await process.communicate()
+    return said.decode()
+
+
 async def test_the_token_and_foreign_variables_reach_no_log_no_file_no_post_and_no_child(
     world: FakeDiscord, home: MakeHome
 ) -> None:
-    """CONTRACT, What the child sees; `agent.env_pass`; `state.dir`: folders of mode 0700, files 0600."""
+    """CONTRACT, What the child sees; `agent.env_pass`; `state.dir`: folders of mode 0700, files 0600.
+
+    Every sink there is: the log, each request to Discord with its files, all of the state folder and a backup of its
+    ledger, what each other command prints, and what the child was given, wrote and was started with.
+    """
     ann = world.person("ann")
     secrets = {"DISCORD_TOKEN": "some.other.token", "UNRELATED": "some-secret"}
     here = home(log={"level": "debug"})
     async with here.running(environ={**secrets, "PI_CONNECTOR_LANES__CAPACITY": "400"}) as run:
         await run.ready()
-        await run.ended(await world.say(ann, world.dm(ann), "echo hello"))
-        given = environment(here.children()[0])
+        said = await world.say(ann, world.dm(ann), "echo hello")
+        await run.ended(said)
+        await world.say(ann, world.dm(ann), "exitmid 3")
+        assert await run.exit() == 1
+        told = run.raw
+    async with here.running(environ=secrets) as run:
+        await run.ready()
+        await run.ended(await world.say(ann, world.dm(ann), "echo again"))
+        given = environment(here.children()[-1])
         modes = {oct(path.stat().st_mode & 0o777) for path in files_of(here.state)}
+        printed = [await asked(here, *words) for words in (("status", "--json"), ("status",), ("trace", str(said)))]
+        printed += [await asked(here, "backup", str(here.folder / "copy"))]
         assert await run.stop() == 0
-    told = [*run.raw, *(str(r.body) for r in world.requests), given, here.child_log.read_text()]
-    told += [path.read_bytes().decode("latin-1") for path in files_of(here.state)]
+        told = [*told, *run.raw]
+    printed += [await asked(here, "check")]
+    told = [*told, *printed, *(str((r.body, r.query, r.headers)) for r in world.requests), given]
+    told += [here.child_log.read_text(), (here.folder / "copy").read_bytes().decode("latin-1")]
+    told += [path.read_bytes().decode("latin-1") for path in files_of(here.folder)]
     for secret in (world.token, *secrets.values()):
         assert [text for text in told if secret in text] == []
     allowed = {"PATH", "HOME", "LANG", "FAKE_PI_LOG", "PI_CODING_AGENT_DIR", "PI_GENERATION"}
