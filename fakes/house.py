@@ -63,10 +63,11 @@ class Puppets(Children):
         self.heard: list[tuple[str, told.Input]] = []
         self.alive: dict[str, int] = {}
         self.asked: set[str] = set()
+        self.advice = Advice.QUEUE
 
     def advise(self, lane: str) -> Advice:  # noqa: ARG002 - what it stands in for has it
-        """What comes during a run waits."""
-        return Advice.QUEUE
+        """What comes during a run waits, unless a test says otherwise."""
+        return self.advice
 
     def left(self, lane: str, child: int) -> tuple[str, ...] | None:  # noqa: ARG002 - what it stands in for has it
         """Nothing is left."""

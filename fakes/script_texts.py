@@ -80,6 +80,7 @@ HELP = {
     "echo": "answers `echo: TEXT`, as does every text that is no script",
     "slow": "MS: the answer streams over MS milliseconds",
     "long": "N: an answer of N characters",
+    "fence": "N: a fence of about N characters of code",
     "huge": "BYTES: an answer of that size",
     "empty": "an answer without text",
     "length": "an answer cut by the length limit",
