@@ -16,7 +16,6 @@ _MENU = 3
 """The component type whose bounds Discord tells even where the request named none."""
 SPOKEN = (0, 19, 20, 23)
 """Message types somebody said: plain, reply, slash command, context menu."""
-_MENU = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +70,6 @@ def _message(out: Json, facts: Facts) -> None:
     seen: dict[str, Json] = {user["id"]: user for user in out.get("mentions") or []}
     out["mentions"] = list(seen.values())
     out["mention_roles"] = list(dict.fromkeys(out.get("mention_roles") or []))
-    for component in walk(out.get("components") or []):
-        if component["type"] == _MENU:
-            component.setdefault("min_values", 1)
-            component.setdefault("max_values", 1)
     if out.get("nonce", "") is None:
         del out["nonce"]
     for empty in ("sticker_items", "reactions"):
