@@ -15,6 +15,7 @@ from connector.children import Children
 from connector.clock import Clock
 from connector.dispatch import Dispatcher
 from connector.exits import ExitCode, Refusal
+from connector.fetching import Fetching
 from connector.gateway import Gateway
 from connector.gateway_memory import remembered
 from connector.hearing import Hearing
@@ -37,7 +38,7 @@ from connector.settings_load import problems, refuse
 from connector.state_folder import prepare_state_folder, state_folder
 from connector.token import Token
 from connector.trust import trust_findings
-from connector.wiring import access_rules, child_spec, discord_options, lane_rules, nursery
+from connector.wiring import access_rules, child_spec, discord_options, file_tools, lane_rules, nursery
 from engine import processes
 
 LONG_RESUME = 60_000_000_000
@@ -149,6 +150,8 @@ class Run:
         )
         self._posting = Posting(self._gateway, self._dispatcher.posted, self._log)
         self._dispatcher.children, self._dispatcher.posting = self._children, self._posting
+        folder, environ = self._ledger.path.parent, self._program.environ
+        self._dispatcher.fetching = Fetching(file_tools(settings, environ, folder, self._gateway, self._log))
         redactor = self._program.logs.redactor
         desk = Desk(hearing, self._us, self._dispatcher, self._ledger, self._clock, self._log, redactor)
         acts = SessionActs(desk, remote=settings.agent.remote)

@@ -14,13 +14,16 @@ from connector import facts
 from connector.cards import Cpu
 from connector.children import Children
 from connector.exits import ExitCode
+from connector.fetching import Fetching
 from connector.hearing import knows
 from connector.lane_effects import (
     ErrandDone,
+    Fetch,
     Quit,
 )
 from connector.lane_events import (
     Arrived,
+    Brought,
     Cancel,
     CardDone,
     ChildSays,
@@ -82,6 +85,7 @@ class Dispatcher:
         self._idle: asyncio.Future[None] | None = None
         self._ending: asyncio.Future[Quit] = asyncio.get_running_loop().create_future()
         self.children: Children
+        self.fetching: Fetching
         self.posting: Posting
         self._showing = Showing(
             parts.lanes, lambda: self.posting, self._threads.opening, parts.clock.now, on=parts.cards
@@ -96,6 +100,7 @@ class Dispatcher:
                 spawn=self.spawn,
                 ask=self.ask,
                 errand_done=lambda effect: self.on_errand(effect),  # noqa: PLW0108 - set later
+                fetch=self._fetch,
                 quit=self._quit,
             ),
         )
@@ -221,8 +226,13 @@ class Dispatcher:
                 return self._said(message, known)
             case Changed(message):
                 return self._changed(message, known)
-            case Gone(_, messages):
-                return [self._step(Cancel(str(name), silent=True)) for name in messages if str(name) in self._rounds]
+            case Gone(channel, messages):
+                steps = [self._step(Cancel(str(name), silent=True)) for name in messages if str(name) in self._rounds]
+                live = {round_.message for round_ in self._rounds.values()}  # whose turn may be reading a file
+                self.spawn(self.fetching.deleted(channel, [name for name in messages if name not in live]))
+                return steps
+            case Brought():
+                return [self._step(replace(given, advice=self.children.advise(given.lane)))]
             case _Asked(asked, answer):
                 step = self._step(asked)
                 self._asked.append((answer, step))
@@ -269,10 +279,14 @@ class Dispatcher:
     def _step(self, given: Input) -> Stepped:
         step = self.lanes.step(given, self._parts.clock.now(), random.random())  # noqa: S311 - jitter, no secret
         self._showing.learn(step.facts)
+        self.fetching.forget(step.closed)
         for fact in step.facts:
             if isinstance(fact, facts.Written) and fact.kind == "prompt":
                 asyncio.get_running_loop().call_later(CARD_DELAY, self._showing.reveal, fact.round)
         return step
+
+    def _fetch(self, effect: Fetch) -> None:
+        self.spawn(self.fetching.fetch(effect, self.put))
 
     # -- records ---------------------------------------------------------------------------------------------------
 

@@ -6,9 +6,10 @@ waiting lane takes the slot. A waiting lane takes the slot of the least recently
 
 import heapq
 
-from connector import facts, notices
+from connector import facts, header, notices
 from connector.lane_base import SECOND, Kid, Model, Stand
 from connector.lane_effects import Behind, Spawn
+from connector.lane_files import Files
 from connector.lane_session import Sessions
 from connector.world import Phase, Round
 from engine import events as engine
@@ -18,7 +19,7 @@ SPREAD = SECOND // 4
 """Lanes behind a gate that has opened follow one another at this distance."""
 
 
-class Service(Sessions):
+class Service(Files, Sessions):
     """Serving lanes."""
 
     __slots__ = ()
@@ -27,6 +28,7 @@ class Service(Sessions):
         """Give the lane's next round to its child, or ask for a child, or leave it waiting with its reason."""
         if self.draining or self.stopping:
             return
+        self.look_ahead(lane)
         round_ = self.next_round(lane)
         while round_ is not None and self.spent(round_):
             self.bury(round_)
@@ -37,8 +39,9 @@ class Service(Sessions):
                 heapq.heappush(self.wants, (since, lane))
         elif not self.free(kid) or self.dress(kid) or self.run_errand(kid) or round_ is None:
             return
-        elif self.may_take(kid, round_) and not self.gated(kid, round_):
+        elif self.may_take(kid, round_) and not self.gated(kid, round_) and self.here(round_):
             self.write(kid, round_)
+            self.look_ahead(lane)
 
     def spent(self, round_: Round) -> bool:
         """Whether it may not be written as an attempt any more (BEHAVIOUR §3.2)."""
@@ -155,7 +158,11 @@ class Service(Sessions):
         round_ = self.world.rounds[round_.id]
         kid.busy, kid.turn, kid.since = True, round_.turn, self.now
         self.behind.pop(kid.lane, None)
-        work = engine.Slash(round_.text) if round_.slash else engine.Text(noted(round_.text, note))
+        work = (
+            engine.Slash(round_.text)
+            if round_.slash
+            else engine.Text(noted(header.filed(round_.text, round_.lines), note), self.images(round_))
+        )
         kid.streak = kid.streak + 1 if self.older_wants(round_.at) else 0
         self.tell(kid, engine.Submit(round_.turn, work))
         self.log(

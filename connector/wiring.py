@@ -1,14 +1,22 @@
 """Settings turned into the values that the parts take; it builds no part and starts nothing."""
 
+import asyncio
 from collections.abc import Mapping
+from pathlib import Path
 
 from connector.access import Rules
 from connector.children import Nursery
 from connector.commands_session import SESSION_COMMANDS
-from connector.environment import child_environment
+from connector.download import Doors
+from connector.environment import child_environment, plain_environment
+from connector.fetching import Bounds, Tools
 from connector.gateway import Options
+from connector.inbox import Inbox
 from connector.interactions import COMMANDS
 from connector.lane_base import LaneRules
+from connector.logs import Log
+from connector.pictures import AT_ONCE, Worker
+from connector.ports import Discord
 from connector.settings import Settings, nanoseconds
 from connector.token import Token
 from engine.child import ChildSpec
@@ -93,4 +101,21 @@ def discord_options(settings: Settings, token: Token) -> Options:
         roles=settings.access.roles,
         guilds=settings.access.guilds,
         commands=(*COMMANDS, *SESSION_COMMANDS),
+    )
+
+
+def file_tools(settings: Settings, environ: Mapping[str, str], state: Path, discord: Discord, log: Log) -> Tools:
+    """How files of messages are brought into the inboxes below the state folder."""
+    api = settings.discord
+    return Tools(
+        Bounds(
+            max_bytes=settings.files.max_bytes,
+            max_message=settings.files.max_message,
+            remote=settings.agent.remote,
+            doors=Doors(api.api_base if api.custom_api else None),
+        ),
+        Inbox(state, settings.files.max_lane),
+        Worker(plain_environment(environ), log, asyncio.Semaphore(AT_ONCE)),
+        discord,
+        log,
     )

@@ -11,7 +11,7 @@ import pytest
 from connector import facts
 from connector.gateway_pauses import Clock
 from connector.logs import Logs
-from connector.messages import Message, Place
+from connector.messages import Attachment, Message, Place
 from connector.outbox import nonce
 from connector.ports import Attached, Button, Part, PostLater, PostNever, PostOther
 from connector.posting import Posting, made
@@ -81,6 +81,10 @@ class Plain:
     async def posted_with(self, channel: int, part: Part, after: int) -> int | None:
         await self._meet("look", channel, part.nonce, after)
         return self.found
+
+    async def files(self, channel: int, message: int) -> tuple[Attachment, ...]:
+        await self._meet("files", channel, message)
+        return ()
 
     async def open_thread(self, channel: int, message: int, name: str) -> int:
         await self._meet("thread", channel, message, name)
