@@ -158,11 +158,8 @@ class Service(Files, Sessions):
         round_ = self.world.rounds[round_.id]
         kid.busy, kid.turn, kid.since = True, round_.turn, self.now
         self.behind.pop(kid.lane, None)
-        work = (
-            engine.Slash(round_.text)
-            if round_.slash
-            else engine.Text(noted(header.filed(round_.text, round_.lines), note), self.images(round_))
-        )
+        text = header.filed(round_.text, round_.lines)
+        work = engine.Slash(text) if round_.slash else engine.Text(noted(text, note), self.images(round_))
         kid.streak = kid.streak + 1 if self.older_wants(round_.at) else 0
         self.tell(kid, engine.Submit(round_.turn, work))
         self.log(

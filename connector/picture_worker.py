@@ -6,6 +6,7 @@ It bounds its own memory, time and output before it looks at the first byte; who
 """
 
 import io
+import math
 import resource
 import sys
 import warnings
@@ -16,13 +17,17 @@ if TYPE_CHECKING:
 
 MEMORY = 1 << 30
 SECONDS = 20
-PIXELS = 64_000_000
+PIXELS = 50_000_000
+"""Of what is unpacked: a JPEG is unpacked at a fraction of its size where that is enough."""
 LARGEST = 1 << 20
 """Bytes of a picture that was made here; many of them go through one line to the child."""
 
 FORMS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "AVIF")
 SIZES = ((2000, 85), (2000, 70), (1400, 70), (900, 70), (500, 60))
 """Longest side and JPEG quality, tried until the result is small enough."""
+
+_SMOOTH = frozenset({"L", "LA", "RGB", "RGBA", "CMYK", "YCbCr"})
+"""Modes in which a picture can be made smaller as it is, before anything is unpacked any further."""
 
 
 def confine() -> None:
@@ -46,24 +51,26 @@ def redrawn(source: BinaryIO) -> tuple[str, bytes]:
     from PIL import Image, ImageOps  # noqa: PLC0415 - only after `confine`
 
     Image.init()
+    largest = (SIZES[0][0], SIZES[0][0])
     with Image.open(source, formats=[form for form in FORMS if form in Image.OPEN]) as opened:
-        width, height = opened.size
-        if width * height > PIXELS:
+        photo = opened.format in {"JPEG", "WEBP", "AVIF"}
+        opened.draft(None, largest)
+        if math.prod(opened.size) > PIXELS:
             raise ValueError("too many pixels")
-        flat = opened.format in {"JPEG", "WEBP", "AVIF"}
-        opened.draft("RGB", (SIZES[0][0], SIZES[0][0]))  # a large JPEG is not unpacked to be thrown away
         opened.load()
-        clear = opened.has_transparency_data
-        upright = ImageOps.exif_transpose(opened)
-        picture = upright.convert("RGBA" if clear else "RGB")
+        mode = "RGBA" if opened.has_transparency_data else "RGB"
+        picture: Image.Image = opened if opened.mode in _SMOOTH else opened.convert(mode)
+        picture.thumbnail(largest, reducing_gap=2.0)
+        picture = ImageOps.exif_transpose(picture).convert(mode)
+    picture.info = {}  # no place, no camera, no name
+    if mode == "RGBA" or not photo:
+        made = _saved(picture, "PNG")
+        if len(made) <= LARGEST:
+            return "png", made
+    picture = _on_white(picture)
     for side, quality in SIZES:
         picture.thumbnail((side, side))
-        picture.info = {}  # no place, no camera, no name
-        if not flat or clear:
-            made = _saved(picture, "PNG", optimize=True)
-            if len(made) <= LARGEST:
-                return "png", made
-        made = _saved(_on_white(picture), "JPEG", quality=quality)
+        made = _saved(picture, "JPEG", quality=quality)
         if len(made) <= LARGEST:
             return "jpg", made
     raise ValueError("it stays too large")

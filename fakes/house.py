@@ -5,6 +5,7 @@ process of an agent. A prompt that is written begins its run at once and stays u
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,9 +18,13 @@ from connector.children import Children
 from connector.clock import Clock
 from connector.commands_session import SESSION_COMMANDS
 from connector.dispatch import Dispatcher
+from connector.download import Doors
+from connector.environment import plain_environment
+from connector.fetching import Bounds, Fetching, Tools
 from connector.gateway import Memory
 from connector.gateway_memory import remembered
 from connector.hearing import Hearing
+from connector.inbox import Inbox
 from connector.interactions import COMMANDS, Hooks
 from connector.lane_base import LaneRules
 from connector.lane_events import ChildDown, ChildSays, ChildUp, Input, Recover, Tick
@@ -30,6 +35,7 @@ from connector.people import People
 from connector.people_desk import Desk
 from connector.people_session import SessionActs
 from connector.performing import Parts
+from connector.pictures import Worker
 from connector.posting import Posting
 from engine import events as told
 from engine.state import Advice
@@ -210,8 +216,10 @@ async def house(
     lane_rules: LaneRules | None = None,
     cards: bool = True,
     threads: bool = False,
+    files: Callable[[Bounds], Bounds] = lambda bounds: bounds,
+    max_lane: int = 1 << 28,
 ) -> AsyncIterator[House]:
-    """A connector that listens to this Discord and keeps its ledger in this folder."""
+    """A connector that listens to this Discord and keeps its ledger in this folder; `files` changes their bounds."""
     ledger = Ledger.open(folder)
     known = await ledger.load()
     memory: Memory = remembered(known.kept, ledger.keep)
@@ -232,6 +240,10 @@ async def house(
         puppets = Puppets(dispatcher.put)
         posting = Posting(living.gateway, dispatcher.posted, log, living.pacing.clock())
         dispatcher.children, dispatcher.posting = puppets, posting
+        bounds = files(Bounds(10 << 20, 10, remote=False, doors=Doors(world.rest_base)))
+        worker = Worker(plain_environment(os.environ), log, asyncio.Semaphore(2))
+        pause = living.pacing.clock().sleep
+        dispatcher.fetching = Fetching(Tools(bounds, Inbox(folder, max_lane), worker, living.gateway, log, pause))
         desk = Desk(hearing, us, dispatcher, ledger, clock, log, living.logs.redactor)
         acts = SessionActs(desk, remote=False)
         people = People(desk, acts)

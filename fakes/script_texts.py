@@ -87,6 +87,7 @@ HELP = {
     "think": "thinks before it answers",
     "usage": "TOKENS: an answer that costs that many tokens",
     "attach": "PATH: makes a file and attaches it",
+    "seen": "tells what came with the text",
     "recall": "answers with all your texts of this session",
     "tool": "MS [NAME]: one tool call",
     "tools": "N MS: several tool calls at once",
