@@ -241,6 +241,7 @@ class Run:
 
     async def _take_down(self, works: set[asyncio.Task[None]]) -> None:
         """Children first, then what is still to be posted, then the way to Discord."""
+        await self._dispatcher.fetching.close()
         await self._children.stop_all()
         await self._unless_impatient(self._posting.drain(self._settings.discord.stop_timeout))
         await self._gateway.close()

@@ -82,6 +82,13 @@ class Fetching:
             if (task := self._under_way.get(name)) is not None:
                 task.cancel()
 
+    async def close(self) -> None:
+        """Give all of it up, and wait until nothing of it is left."""
+        under_way = set(self._under_way.values())
+        self.forget(list(self._under_way))
+        if under_way:
+            await asyncio.wait(under_way)
+
     async def deleted(self, channel: int, messages: Iterable[int]) -> None:
         """Messages were deleted, so what was saved of them goes too (CONTRACT, Trust)."""
         for message in messages:

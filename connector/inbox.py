@@ -55,8 +55,11 @@ class Inbox:
             handle = os.open(self.path(lane, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:
             return None
+        if not _plain(os.fstat(handle)):
+            os.close(handle)
+            return None
         with os.fdopen(handle, "rb") as file:
-            return file.read() if _plain(os.fstat(handle)) else None
+            return file.read()
 
     def part(self, lane: str) -> Path:
         """A new empty file in the lane's folder that has no name yet. Raises OSError."""

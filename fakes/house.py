@@ -114,6 +114,33 @@ class Puppets(Children):
         return found
 
 
+class Watched(Inbox):
+    """Inboxes that tell of each change, in whatever thread it is made."""
+
+    def __init__(self, state: Path, most: int, tell: Callable[[], None]) -> None:
+        super().__init__(state, most)
+        self._loop, self._changed = asyncio.get_running_loop(), tell
+
+    def _tell(self) -> None:
+        self._loop.call_soon_threadsafe(self._changed)
+
+    def keep(self, part: Path, lane: str, name: str, *, beside: int) -> bool:
+        """As in an inbox."""
+        kept = super().keep(part, lane, name, beside=beside)
+        self._tell()
+        return kept
+
+    def discard(self, part: Path) -> None:
+        """As in an inbox."""
+        super().discard(part)
+        self._tell()
+
+    def forget(self, lanes: Iterable[str], message: int) -> None:
+        """As in an inbox."""
+        super().forget(lanes, message)
+        self._tell()
+
+
 @dataclass
 class House:
     """One life of the connector. `ledger` is on the disk: a further house in the same folder is a restart."""
@@ -243,7 +270,9 @@ async def house(
         bounds = files(Bounds(10 << 20, 10, remote=False, doors=Doors(world.rest_base)))
         worker = Worker(plain_environment(os.environ), log, asyncio.Semaphore(2))
         pause = living.pacing.clock().sleep
-        dispatcher.fetching = Fetching(Tools(bounds, Inbox(folder, max_lane), worker, living.gateway, log, pause))
+        dispatcher.fetching = Fetching(
+            Tools(bounds, Watched(folder, max_lane, living.changes.tell), worker, living.gateway, log, pause)
+        )
         desk = Desk(hearing, us, dispatcher, ledger, clock, log, living.logs.redactor)
         acts = SessionActs(desk, remote=False)
         people = People(desk, acts)
@@ -269,4 +298,5 @@ async def house(
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            await dispatcher.fetching.close()
             await ledger.close()
