@@ -10,7 +10,7 @@ from connector.facts_files import File
 from connector.header import clean
 from connector.lane_events import Missed
 
-NAMED = 5
+NAMED = 3
 """So many files are named in one notice."""
 
 
