@@ -26,9 +26,9 @@ from connector.ports import Discord, PostLater, PostNever
 from engine.commands import Image
 
 AT_ONCE = 4
-"""Files that are downloaded at the same time."""
+"""Files that are brought at the same time."""
 BOUND = 60.0
-"""Seconds that one file may take, waits between tries included: its lane waits for it."""
+"""Seconds that one file may take once it is its turn, waits between tries included: its lane waits for it."""
 ASK_AGAIN = 2.0
 """Seconds until Discord is asked again where a file is now, while it cannot be reached."""
 
@@ -123,7 +123,7 @@ class _Message:
         if file.size > self._bounds.max_bytes:
             return Lost(file, Why.TOO_LARGE, self._bounds.max_bytes)
         try:
-            async with asyncio.timeout(self._bounds.seconds):
+            async with self._tools.room, asyncio.timeout(self._bounds.seconds):
                 return await self._fetched(session, number, file)
         except NotFetched as error:
             return self._lost(file, error.why, str(error))
@@ -158,15 +158,14 @@ class _Message:
     async def _download(self, session: aiohttp.ClientSession, address: str, part: Path) -> None:
         file = cast("BinaryIO", await asyncio.to_thread(part.open, "wb"))
         try:
-            async with self._tools.room:
-                await download(
-                    session,
-                    address,
-                    file,
-                    most=self._bounds.max_bytes,
-                    doors=self._bounds.doors,
-                    pause=self._tools.pause,
-                )
+            await download(
+                session,
+                address,
+                file,
+                most=self._bounds.max_bytes,
+                doors=self._bounds.doors,
+                pause=self._tools.pause,
+            )
         finally:
             await asyncio.to_thread(file.close)
 

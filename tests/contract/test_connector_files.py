@@ -1,4 +1,4 @@
-"""Pictures and files on the real pi: what a person attaches is in the request to the model, and in the agent's reach."""
+"""Pictures and files on the real pi: what a person attaches is in the request to the model, or within reach."""
 
 import base64
 import io
