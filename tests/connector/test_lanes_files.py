@@ -379,3 +379,13 @@ def test_a_bot_is_not_steered_with_files_either(make: Make) -> None:
     name = sent(sim, bot=True)
     saved(sim, name)
     assert (kid.open, phase(sim, name)) == ({}, Phase.WAITING)
+
+
+def test_a_deleted_message_gets_no_post_of_its_files_either(make: Make) -> None:
+    sim = make(busy="queue")
+    running(sim)
+    name = sent(sim)
+    lost(sim, name)
+    sim.step(Cancel(name, silent=True))
+    assert any(isinstance(effect, Withdraw) for effect in sim.effects)
+    assert (sim.audit.dropped, sim.lanes.world.rounds.get(name)) == ({f"{name}/notice/2"}, None)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 from connector.facts_files import File
 from connector.logs import Logs
@@ -79,12 +80,18 @@ def test_one_that_cannot_be_packed_becomes_smaller_until_it_can() -> None:
     assert (form, picture.mode) == ("jpg", "RGB")
 
 
-def test_it_is_turned_upright_and_tells_nothing_of_place_and_camera() -> None:
+@pytest.mark.parametrize("form", ["PNG", "JPEG"])
+def test_it_is_turned_upright_and_tells_nothing_of_place_and_camera(form: str) -> None:
     told = Image.Exif()
     told[0x0112], told[0x010F] = 6, "a camera"
     wide = Image.new("RGB", (40, 20), "red")
-    form, picture = drawn(encoded(wide, "JPEG", exif=told))
-    assert (form, picture.size, dict(picture.getexif())) == ("jpg", (20, 40), {})
+    written = PngInfo()
+    written.add_text("Author", "Ann")
+    how = {"exif": told, "dpi": (300, 300), **({"pnginfo": written} if form == "PNG" else {"comment": "Ann"})}
+    _, picture = drawn(encoded(wide, form, **how))
+    picture.load()
+    assert (picture.size, dict(picture.getexif())) == ((20, 40), {})
+    assert set(picture.info) <= {"jfif", "jfif_version", "jfif_unit", "jfif_density"}
 
 
 def test_of_a_moving_one_the_first_frame_is_shown() -> None:
