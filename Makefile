@@ -8,7 +8,7 @@ PIP := .venv/bin/python -m pip --quiet --disable-pip-version-check
 INSTALL := $(PIP) install --constraint $(PINS)
 PYTEST := .venv/bin/python -P -m pytest -n $(JOBS)
 
-.PHONY: install dev demo test contract system lint cover bench
+.PHONY: install dev demo test contract system lint cover bench pictures
 
 install: .venv/.ready
 
@@ -39,6 +39,10 @@ cover: .venv/.ready-dev
 # Figures as ratios with their counterparts; needs a quiet machine, judges medians.
 bench: .venv/.ready-dev
 	.venv/bin/python -m tests.bench.run $(ARGS)
+
+# A run of the connector against the fake Discord, drawn: the pictures of the README, into fakes/pictures.
+pictures: .venv/.ready-dev
+	.venv/bin/python -m fakes.pictures
 
 lint: .venv/.ready-dev
 	.venv/bin/ruff format --check .

@@ -95,10 +95,10 @@ def test_what_nobody_asked_for_stays_and_what_was_emptied_is_empty() -> None:
 
 
 def test_the_unit_is_the_shipped_one_for_this_user_and_this_program() -> None:
-    unit = read([("new", unit_text(site(program="/home/ann/my venv/50%/pi-connector")))])
+    unit = read([("new", unit_text(site(program="/home/ann/my venv/$50%/pi-connector")))])
     assert (unit.last("User"), words(unit.last("ExecStart"))) == (
         "ann",
-        ["/home/ann/my venv/50%%/pi-connector", "run", "--instance", "%i"],
+        ["/home/ann/my venv/$$50%%/pi-connector", "run", "--instance", "%i"],
     )
     assert drifts(read([("shipped", SHIPPED)]), unit) == ()
 

@@ -5,7 +5,9 @@ import io
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import get_args
 
+import msgspec
 import pytest
 
 from connector import facts, ledger_texts
@@ -234,3 +236,16 @@ async def test_a_disk_that_refuses_is_tried_again_the_next_day(tmp_path: Path, m
         monkeypatch.setattr(ledger, "prune", broken)
         await days_of(ledger, 30, until=101)
     assert tried == [int(days * DAY * 1e9) for days in (70, 71)]
+
+
+def test_no_kind_of_fact_with_a_text_is_forgotten() -> None:
+    """Fields that hold what people or the model wrote have these names (`connector.tracing`)."""
+    kinds = [kind for kind in get_args(facts.AnyFact) if {"text", "said"} & set(kind.__struct_fields__)]
+    kept = []
+    for kind in kinds:
+        blank = {field.name: field.name for field in msgspec.structs.fields(kind) if field.required}
+        whole = kind(**{**blank, **{name: SECRET for name in ("text", "said") if name in kind.__struct_fields__}})
+        if SECRET in str(without_text(whole)):
+            kept.append(kind)
+    assert kinds
+    assert kept == []
