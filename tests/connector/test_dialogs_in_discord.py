@@ -10,6 +10,7 @@ import pytest
 
 from connector import facts, notices, notices_dialogs
 from connector.access import Rules
+from connector.lane_events import ChildSays
 from engine import events as told
 from fakes.discord import FakeDiscord, Person
 from fakes.discord_acts import Act
@@ -329,6 +330,23 @@ async def test_nobodys_question_is_cancelled_at_once_and_never_shown(open_house:
         await home.until(here.answers)
         assert here.answers() == [told.AnswerDialog("d")]
         assert here.world.posts(here.general) == []
+
+
+async def test_an_earlier_child_asks_nothing_and_ends_nothing(open_house: Open) -> None:
+    """BEHAVIOUR §7.32."""
+    async with open_house() as home:
+        here = await scene(home)
+        lane, turn = str(here.general.id), home.lanes.world.rounds[here.round].turn
+        post = await here.asks("confirm")
+        foreign = home.puppets.alive[lane] + 1
+        for word in (told.Asked(turn, recorded("confirm", id="e")), told.Unasked("d"), told.Wedged("a test")):
+            home.dispatcher.put(ChildSays(lane, foreign, (word,), busy=True))
+        await home.settle()
+        assert home.dispatcher.asking.find("e", here.general.id, 0) is None
+        await here.press(here.ann, post, "yes")
+        await here.ends(post, notices_dialogs.answered(here.ann.id, "yes"))
+        assert here.answers() == [told.AnswerDialog("d", confirmed=True)]
+        assert [one.id for one in here.world.posts(here.general)] == [post]  # the other one would have come before
 
 
 async def test_a_question_that_discord_refuses_is_cancelled_at_once(open_house: Open) -> None:
