@@ -339,7 +339,7 @@ async def test_an_earlier_child_asks_nothing_and_ends_nothing(open_house: Open) 
         lane, turn = str(here.general.id), home.lanes.world.rounds[here.round].turn
         post = await here.asks("confirm")
         foreign = home.puppets.alive[lane] + 1
-        for word in (told.Asked(turn, recorded("confirm", id="e")), told.Unasked("d"), told.Wedged("a test")):
+        for word in (told.Unasked("d"), told.Wedged("a test"), told.Asked(turn, recorded("confirm", id="e"))):
             home.dispatcher.put(ChildSays(lane, foreign, (word,), busy=True))
         await home.settle()
         assert home.dispatcher.asking.find("e", here.general.id, 0) is None
