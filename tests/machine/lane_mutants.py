@@ -41,7 +41,7 @@ _END = "self.record(facts.Ended(round_.id, code, detail=detail))"
 
 MUTANTS = (
     Mutant("§3.2 counted before it is written", Service, "write", "self.record(facts.Written", "repr(facts.Written"),
-    Mutant("§2 a repeat is flagged", Service, "write", "noted(text, note)", "text"),
+    Mutant("§2 a repeat is flagged", Service, "write", "noted(shown, note)", "shown"),
     Mutant("§2.4 the gate", Service, "gated", "if until > self.now and", "if until < 0 and"),
     Mutant("§2.4 one probe", Service, "gated", "self.at_child(probe)", "False"),
     Mutant("§6 nothing new going down", Service, "serve", "if self.draining or self.stopping:", "if False:"),
