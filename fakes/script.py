@@ -16,6 +16,7 @@ whatever comes after a word and its numbers changes nothing. A text that begins 
 `think`                thinks before it answers
 `usage TOKENS`         the answer costs that many tokens in
 `attach PATH...`       makes small files there (inside the working folder) and answers with lines `attach: PATH`
+`seen`                 answers with the bracketed lines and the pictures that came with the text
 `recall`               answers with all user texts of the session
 `tool MS [NAME]`       one tool call (bash unless named), then the answer
 `tools N MS`           N at once, the last one finishing first
@@ -248,6 +249,7 @@ _ANSWERS: dict[str, _Made] = {
     "think": _just(lambda a: b.Plan((replace(a, think="Let me think about that."),))),
     "usage": _need(lambda n, a: b.Plan((replace(a, usage=(int(n), 10)),))),
     "attach": _attach,
+    "seen": _just(lambda _: b.Plan((b.Recount("seen"),))),
     "recall": _just(lambda _: b.Plan((b.Recount("session"),))),
     "tool": _tool,
     "tools": _tools,

@@ -88,6 +88,7 @@ HELP = {
     "think": "thinks before it answers",
     "usage": "TOKENS: an answer that costs that many tokens",
     "attach": "PATH...: makes files and attaches them",
+    "seen": "tells what came with the text",
     "recall": "answers with all your texts of this session",
     "tool": "MS [NAME]: one tool call",
     "tools": "N MS: several tool calls at once",

@@ -1,0 +1,54 @@
+"""Pictures and files on the real pi: what a person attaches is in the request to the model, or within reach."""
+
+import base64
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from fakes.discord import FakeDiscord, Upload
+from fakes.program import Home, posts
+from fakes.provider import Provider
+
+pytestmark = pytest.mark.anyio
+
+Relay = Callable[..., Home]
+
+
+def png() -> bytes:
+    made = io.BytesIO()
+    Image.new("RGB", (30, 20), "red").save(made, "PNG")
+    return made.getvalue()
+
+
+def pictures(message: dict[str, Any]) -> list[str]:
+    """The pictures of one message to the model, as its API takes them."""
+    return [part["image_url"]["url"] for part in message["content"] if part["type"] == "image_url"]
+
+
+async def test_a_picture_is_in_the_request_to_the_model_and_a_file_is_named(
+    world: FakeDiscord, relay: Relay, provider: Provider
+) -> None:
+    """PROTOCOL §11: `images` of a prompt, decoded by pi; none of ours is one that it omits."""
+    home = relay()
+    ann, general = world.person("ann"), world.channel("general")
+    files = [Upload("red.bmp.png", png(), "image/png"), Upload("a.txt", b"hello")]
+    async with home.running() as run:
+        await run.ready()
+        asked = await world.say(ann, general, "echo look", mention=True, attachments=files)
+        (answer,) = await posts(world, general, 1)
+        assert await run.stop() == 0
+    assert answer.content == "echo: look"
+    inbox = home.state / "inbox" / str(general.id)
+    picture, text = inbox / f"{asked}-1.png", inbox / f"{asked}-2.txt"
+    (call,) = provider.calls
+    assert call.user_text == (
+        f"[discord] #general · ann ({ann.id}) · {asked}\n"
+        f"[picture: red.bmp.png, image 1 of this message, a copy at {picture}]\n"
+        f"[file: a.txt, 5 bytes, text/plain, saved as {text}]\n\necho look"
+    )
+    (url,) = pictures(call.messages[-1])
+    assert url == f"data:image/png;base64,{base64.b64encode(picture.read_bytes()).decode()}"
+    assert text.read_bytes() == b"hello"
