@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connector.init_find import Found, agent_path, find, keys_seen
@@ -144,6 +144,7 @@ values = st.recursive(
 )
 
 
+@settings(deadline=None)  # a slow machine is no fault of what is tested
 @given(
     st.dictionaries(st.sampled_from(["a", "b-c", "d_1"]), st.dictionaries(st.text(), values, min_size=1), max_size=3)
 )

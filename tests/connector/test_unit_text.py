@@ -155,7 +155,7 @@ def test_drift_is_told_by_the_file_it_stands_in(tmp_path: Path) -> None:
     found = installed("home", folders)
     assert found is not None
     file, drop_in = folders[1] / TEMPLATE, folders[0] / "pi-connector@home.service.d" / "10.conf"
-    mend = f"install the shipped one again, your own lines by systemctl edit: {shipped_file()}"
+    mend = f"write it anew with pi-connector init, or install {shipped_file()} and set User= by systemctl edit"
     assert unit_findings(found) == [
         Finding("warning", "unit", f"in {file} LimitCORE=0 is 1, UMask=0077 is missing", mend),
         Finding("warning", "unit", f"in {drop_in} Restart=on-failure is no", "take that line out by systemctl edit"),
