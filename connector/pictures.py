@@ -42,7 +42,7 @@ class Worker:
     async def redraw(self, source: Path, target: Path) -> str | None:
         """Write the picture in `source` to `target` as it is shown to the agent; its extension, None for no picture.
 
-        Raises OSError where the disk or the system refuses.
+        Raises OSError where the disk refuses.
         """
         async with self.room:
             code, said = await self._run(source, target)
@@ -54,15 +54,18 @@ class Worker:
     async def _run(self, source: Path, target: Path) -> tuple[int | None, str]:
         given, made = await asyncio.to_thread(_opened, source, target)
         with given, made:
-            # In our own session: what is swept after children is never of that (engine.sweep).
-            process = await asyncio.create_subprocess_exec(
-                *self.command,
-                stdin=given,
-                stdout=made,
-                stderr=asyncio.subprocess.PIPE,
-                env=dict(self.env),
-                cwd="/",
-            )
+            try:
+                # In our own session: what is swept after children is never of that (engine.sweep).
+                process = await asyncio.create_subprocess_exec(
+                    *self.command,
+                    stdin=given,
+                    stdout=made,
+                    stderr=asyncio.subprocess.PIPE,
+                    env=dict(self.env),
+                    cwd="/",
+                )
+            except OSError as error:
+                return None, str(error)
         said = b""
         try:
             with contextlib.suppress(TimeoutError):

@@ -162,6 +162,11 @@ async def test_what_it_cannot_read_is_no_picture(drawing: Drawing) -> None:
     assert drawing.reason.startswith("UnidentifiedImageError")
 
 
+async def test_where_no_process_can_be_had_there_is_no_picture(drawing: Drawing) -> None:
+    assert await drawing.of(b"", "/no/such/program") is None
+    assert "No such file" in drawing.reason
+
+
 async def test_it_bounds_its_own_memory_before_it_reads_anything(drawing: Drawing) -> None:
     """A decoder that wants everything gets nothing."""
     greedy = (

@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from fakes.behaviour import Text
 from fakes.discord import FakeDiscord, Upload
 from fakes.program import Home, posts
 from fakes.provider import Provider
+from fakes.provider_words import bash
+from fakes.tether import Tether
 
 pytestmark = pytest.mark.anyio
 
@@ -52,3 +55,26 @@ async def test_a_picture_is_in_the_request_to_the_model_and_a_file_is_named(
     (url,) = pictures(call.messages[-1])
     assert url == f"data:image/png;base64,{base64.b64encode(picture.read_bytes()).decode()}"
     assert text.read_bytes() == b"hello"
+
+
+async def test_a_picture_sent_during_a_tool_joins_the_run_as_a_picture(
+    world: FakeDiscord, relay: Relay, provider: Provider, tether: Tether
+) -> None:
+    """BEHAVIOUR §4, PROTOCOL §11: `images` of a steer, known by its echo like any other."""
+    ann = world.person("ann")
+    private = world.dm(ann)
+    provider.push(bash(tether.command()), Text("For both."))
+    async with relay().running() as run:
+        await run.ready()
+        asked = await world.say(ann, private, "work")
+        await tether.attached()
+        line = await world.say(ann, private, "like this", attachments=[Upload("red.png", png(), "image/png")])
+        await run.logged("steer.sent")
+        await tether.release()
+        await run.ended(asked, line)
+        assert await run.stop() == 0
+        outcomes = {line["message_id"]: line["outcome"] for line in run.of("turn.ended")}
+        assert outcomes == {str(asked): "joined", str(line): "answered"}
+    assert [(post.content, post.reference) for post in world.posts(private)] == [("For both.", line)]
+    assert provider.calls[-1].user_text.endswith("\n\nlike this")
+    assert len(pictures(provider.calls[-1].messages[-1])) == 1
