@@ -198,15 +198,21 @@ def direct_children() -> str | None:
         return None
 
 
-def offer_for_memory(pid: int) -> None:
-    """Where memory runs out, let the system end this process, just started, and what it starts, and not us.
+def offer_for_memory(pid: int) -> bool:
+    """Where memory runs out, let the system end this process, and what it starts, and not us.
 
-    A wish: nothing happens where the system has no such thing, or the process is another user's.
+    False where that is refused: another user's process, or ours in the midst of its exec, which still counts as one
+    that may not be looked into (`hidden.hide_process`). Nothing happens where the system has no such thing.
     """
     score = Path(f"/proc/{pid}/oom_score_adj")
-    with contextlib.suppress(OSError):
+    try:
         if int(score.read_text(encoding="ascii")) < OOM_SCORE:
             score.write_text(str(OOM_SCORE), encoding="ascii")
+    except PermissionError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def become_subreaper() -> bool:

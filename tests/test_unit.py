@@ -86,6 +86,11 @@ def test_an_agent_can_work_behind_the_hardening(unit: configparser.ConfigParser)
     assert "@mount" not in service["SystemCallFilter"]
 
 
+def test_every_process_is_seen_by_the_connector(unit: configparser.ConfigParser) -> None:
+    """Behind ProtectProc= a child whose exec is not over yet is not there: it would be recorded as one already gone."""
+    assert "ProtectProc" not in unit["Service"]
+
+
 def test_sigterm_reaches_the_connector_alone(unit: configparser.ConfigParser) -> None:
     assert unit["Service"]["KillMode"] == "mixed"
 

@@ -4,6 +4,7 @@ import os
 import sys
 from pathlib import Path
 
+import anyio
 import pytest
 
 from engine import processes
@@ -62,4 +63,24 @@ async def test_the_way_to_a_remote_child_is_no_memory_of_it() -> None:
 
 
 def test_what_is_gone_is_no_trouble() -> None:
-    processes.offer_for_memory(1 << 22)
+    assert processes.offer_for_memory(1 << 22)
+
+
+async def test_a_process_in_the_midst_of_its_exec_is_offered_a_moment_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen under the shipped unit, where the connector hides itself: until the exec is over the child is hidden too."""
+    offers, enough = list[int](), anyio.Event()
+
+    def offer(pid: int) -> bool:
+        offers.append(pid)
+        if len(offers) == 3:
+            enough.set()
+        return len(offers) == 3
+
+    monkeypatch.setattr(processes, "offer_for_memory", offer)
+    child = await Child.spawn(ChildSpec((sys.executable, "-c", WAITS), ".", {}, kill_after=5), 1)
+    try:
+        with anyio.fail_after(5):
+            await enough.wait()
+        assert offers == [child.pid] * 3
+    finally:
+        await child.stop()

@@ -50,7 +50,7 @@ async def told(world: FakeDiscord, count: int) -> list[tuple[str, int | None]]:
 
 
 async def test_what_connector_and_child_are_given(boot: Boot, world: FakeDiscord) -> None:
-    """The child speaks for nobody, goes first where memory runs out, and sees no other process than its user's."""
+    """The child speaks for nobody, goes first where memory runs out, and writes in its folder, not in the system's."""
     async with Service(boot, "given", world) as service:
         assert await service.run("systemd-analyze", "verify", f"/etc/systemd/system/{service.unit}") == (0, "")
         await service.start()
@@ -65,7 +65,6 @@ async def test_what_connector_and_child_are_given(boot: Boot, world: FakeDiscord
         assert scores[1] == processes.OOM_SCORE
         user = str(service.uid)
         inside = ("nsenter", "--target", str(child), "--mount", "--root", "--setuid", user, "--setgid", user)
-        assert (await service.run(*inside, "ls", "/proc/1"))[0] != 0
         assert (await service.run(*inside, "touch", f"/home/pi/{service.name}/made"))[0] == 0
         assert (await service.run(*inside, "touch", "/etc/made"))[0] != 0
 
