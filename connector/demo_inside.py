@@ -1,11 +1,13 @@
 """What goes on in the demo's connector, for its page: read from the ledger and its log lines; it changes nothing."""
 
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from connector import chain, ledger_read
+from connector import chain, facts, ledger_read
 from connector.exits import Refusal
+from connector.facts import AnyFact
 from connector.ledger import load
 from connector.status import PHASES
 from connector.tracing import folded, instant, step_json
@@ -58,13 +60,23 @@ class Inside:
                 {"name": f"{provider}/{model}", "until": until // SECOND}
                 for (provider, model), until in sorted(world.gates.items())
             ],
-            "wedges": {"in_row": in_row, "allowed": self._max_wedges, "last_exit": chain.last_exit(known.chain)},
+            "wedges": {
+                "in_row": in_row,
+                "allowed": self._max_wedges,
+                "last_exit": chain.last_exit(_before(known.chain)),
+            },
             "facts": [
                 {"seq": seq, "lane": step.lane, "message": str(message)} | step_json(step)
                 for seq, message, step in steps
             ],
             "log": list(self._lines),
         }
+
+
+def _before(told: Sequence[AnyFact]) -> Sequence[AnyFact]:
+    """The chain without the life that is going on, which has not ended in any way yet."""
+    starts = [at for at, fact in enumerate(told) if isinstance(fact, facts.Up)]
+    return told[: starts[-1]] if starts else told
 
 
 def _shows(world: World, key: str) -> bool:

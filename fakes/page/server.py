@@ -21,7 +21,7 @@ from fakes.page.acts import Acts, NotPossible
 from fakes.page.door import Door, Handler, add_headers
 
 WEB = Path(__file__).parent / "web"
-KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
+KINDS = {".svg": "image/svg+xml", ".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 
 GATHER = 0.05
 """Seconds in which changes are gathered before they are shown."""
@@ -152,7 +152,7 @@ class Page:
                 if frame.type is not WSMsgType.TEXT:
                     break
                 self._look(viewer, json.loads(frame.data))
-        except (ValueError, KeyError, TypeError, NotPossible):
+        except (AttributeError, TypeError, ValueError):
             await socket.close(code=1008, message=b"that is no look")
         finally:
             self._viewers.discard(viewer)
@@ -160,8 +160,12 @@ class Page:
         return socket
 
     def _look(self, viewer: Viewer, wanted: Json) -> None:
-        """A page says who looks where; nothing that it was sent counts any more."""
-        viewer.person = self._acts.person(wanted["as"])
+        """A page says who looks where; nothing that it was sent counts any more.
+
+        Its address may be of another run: then it begins as a new one does.
+        """
+        wants = str(wanted.get("as"))
+        viewer.person = next((one for one in self._people if str(one.id) == wants), self._people[0])
         viewer.place, viewer.inside = int(wanted.get("in") or 0), bool(wanted.get("inside"))
         viewer.sent.clear()
         viewer.messages.clear()
