@@ -154,7 +154,7 @@ def _write_config(folder: Path, child: Kind, world: "FakeDiscord", people: "Sequ
         agent["env_pass"] = sorted(name for name in os.environ if name.endswith("_API_KEY") and name.isidentifier())
     else:
         agent["command"] = [sys.executable, "-P", "-m", "fakes.pi", "--mode", "rpc"]
-        agent["env"] = {"PI_CODING_AGENT_DIR": str(folder / "agent")}
+        agent["env"] = {"PI_CODING_AGENT_DIR": str(folder / "agent"), "FAKE_PI_SCALE": "4"}
     tables: dict[str, dict[str, Any]] = {
         "discord": {
             "token_file": "-",

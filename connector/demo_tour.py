@@ -7,7 +7,7 @@ TOUR: tuple[tuple[str, str], ...] = (
     ("md", "a table as aligned text, lists, fences that stay whole"),
     ("long 5000", "one answer in parts, none of them cut inside a word"),
     ("dialog", "a question of the agent, with buttons to answer it"),
-    ("err429 1", "the provider's limit: a countdown, then the answer; or press Retry now"),
+    ("err429 4", "the provider's limit: pi tries again, then the connector counts down; or press Retry now"),
     ("err429", "press Stop inside the countdown: nothing is asked again"),
     ("hang", "a turn that never ends: Stop ends it, and says what it stopped"),
     ("mute", "press Stop: a child deaf to it is killed, and the connector starts again from its ledger"),

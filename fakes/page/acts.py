@@ -9,6 +9,7 @@ from typing import Any
 from fakes.discord import FakeDiscord
 from fakes.discord_acts import Act
 from fakes.discord_records import Json, Person, Place, Upload
+from fakes.page import sight
 
 PATIENCE = 3.0
 """Seconds in which Discord wants an interaction answered; then its client says that it failed."""
@@ -66,14 +67,14 @@ class Acts:
             case "submit":
                 return await self._submit(person, str(asked["form"]), dict(asked["values"]))
             case "slash":
-                act = await self._world.slash(person, self._place(asked), asked["name"], dict(asked["options"]))
+                act = await self._world.slash(person, self._place(person, asked), asked["name"], dict(asked["options"]))
                 return await self._answer(act)
             case "complete":
                 return await self._complete(person, asked)
             case "menu":
                 target = self._visible(person, asked)
                 return await self._answer(
-                    await self._world.context_menu(person, self._place(asked), asked["name"], target)
+                    await self._world.context_menu(person, self._place(person, asked), asked["name"], target)
                 )
             case unknown:
                 raise NotPossible(f"There is no act {unknown!r}.")
@@ -88,7 +89,7 @@ class Acts:
             raise NotPossible("There is nothing to send.")
         reply_to = int(asked["reply_to"]) if asked.get("reply_to") else None
         said = await self._world.say(
-            person, self._place(asked), self._written(text), reply_to=reply_to, attachments=files
+            person, self._place(person, asked), self._written(text), reply_to=reply_to, attachments=files
         )
         return {"message": str(said)}
 
@@ -141,7 +142,7 @@ class Acts:
     async def _complete(self, person: Person, asked: Json) -> Json:
         others = {name: value for name, value in dict(asked["options"]).items() if name != asked["option"]}
         act = await self._world.autocomplete(
-            person, self._place(asked), asked["name"], asked["option"], str(asked["typed"]), options=others
+            person, self._place(person, asked), asked["name"], asked["option"], str(asked["typed"]), options=others
         )
         try:
             return {"choices": (await act.reply(PATIENCE)).choices}
@@ -150,8 +151,11 @@ class Acts:
 
     # ------------------------------------------------------------------ what is where
 
-    def _place(self, asked: Json) -> Place:
-        return self._world.place(int(asked["in"]))
+    def _place(self, person: Person, asked: Json) -> Place:
+        number = str(asked["in"])
+        if all(place["id"] != number for place in sight.places(self._world, person)):
+            raise NotPossible("This is no place of yours.")
+        return self._world.place(int(number))
 
     def _visible(self, person: Person, asked: Json) -> int:
         message = int(asked["message"])

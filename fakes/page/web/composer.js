@@ -2,6 +2,7 @@
 
 import { $, h } from "./dom.js";
 import { act, seen } from "./live.js";
+import { plain } from "./markdown.js";
 import { commandPicker } from "./slash.js";
 
 const LONGEST = 2000;
@@ -17,7 +18,7 @@ export function makeComposer() {
     chosen.value = "";
   } });
   const form = h("form", { class: "composer" },
-    h("button", { type: "button", class: "attach", "aria-label": "Attach files", onclick: () => chosen.click() }, "＋"), chosen, say,
+    h("button", { type: "button", class: "attach", "aria-label": "Attach files", onclick: () => chosen.click() }, "+"), chosen, say,
     h("span", { id: "left", class: "small" }), h("button", { type: "submit", class: "button primary" }, "Send"));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -51,8 +52,7 @@ export function startReply(message) {
 
 export function startEdit(message) {
   [reply, edit] = [null, message];
-  // As it was written: names again in place of the marks that stand for them.
-  fill(message.text.replace(/<@!?(\d+)>/g, (mark, id) => (seen.names.users[id] ? `@${seen.names.users[id]}` : mark)));
+  fill(plain(message.text, seen.names));
   note();
 }
 

@@ -52,7 +52,7 @@ function process() {
 
 function lane(one) {
   const children = one.children.map((child) => h("li", { class: "child" }, `agent ${child.child}, process ${child.pid}: ${child.state}`));
-  const head = one.head === null ? h("li", {}, "head: none") : h("li", { class: "head" }, "head: ", round(one.head));
+  const head = one.head === null ? h("li", {}, "head: none") : h("li", { class: "at-work" }, "head: ", round(one.head));
   return h("div", { class: "lane", "data-lane": one.lane }, h("strong", {}, place(one.channel)), h("ul", {},
     children.length > 0 ? children : h("li", {}, "no agent"), head,
     one.others.map((other) => h("li", {}, round(other))),

@@ -53,7 +53,8 @@ export function connect() {
 }
 
 export async function act(name, more = {}, files = []) {
-  const asked = { act: name, as: seen.look.as, in: seen.look.in, ...more };
+  // Where this tab wants to be: what it is shown may be of the place it has just left.
+  const asked = { act: name, as: wanted.as, in: wanted.in, ...more };
   let options;
   if (files.length > 0) {
     const body = new FormData();

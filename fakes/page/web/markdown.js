@@ -10,6 +10,11 @@ export function markdown(text, names) {
   return out;
 }
 
+// As it was written: names again in place of the marks that stand for them.
+export function plain(text, names) {
+  return text.replace(/<@!?(\d+)>/g, (mark, id) => (names.users[id] === undefined ? mark : `@${names.users[id]}`));
+}
+
 // ---- blocks
 
 function blocks(text, names) {

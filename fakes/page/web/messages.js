@@ -5,7 +5,7 @@ import { component } from "./components.js";
 import { startEdit, startReply } from "./composer.js";
 import { showForm } from "./form.js";
 import { act, look, seen } from "./live.js";
-import { markdown } from "./markdown.js";
+import { markdown, plain } from "./markdown.js";
 
 const EMOJI = ["👍", "❤️", "🎉", "👀", "❌"];
 const MESSAGE_MENU = 3;
@@ -109,7 +109,7 @@ function above(message) {
       event.preventDefault();
       const target = $(`m${message.reply.id}`);
       target?.scrollIntoView({ block: "center" });
-    } }, `↪ ${message.reply.author} ${message.reply.text.split("\n")[0]}`));
+    } }, `↪ ${message.reply.author} ${plain(message.reply.text.split("\n")[0], seen.names)}`));
   }
   return made;
 }
