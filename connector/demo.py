@@ -115,7 +115,17 @@ async def _serve(
 
     tour, words = (TOUR, dict(WORDS)) if child == "fake" else ((), {})
     try:
-        page = Page(world, people, port=port, tour=tour, words=words, about=about, inside=inside.read)
+        page = Page(
+            world,
+            people,
+            port=port,
+            tour=tour,
+            words=words,
+            about=about,
+            inside=inside.read,
+            # What was said before a connector's very first start is not its to answer.
+            begun=keeper.begun.wait,
+        )
     except OSError as error:
         raise _taken(port, error) from None
     async with page, keeper:

@@ -41,7 +41,8 @@ class Over(Exception):  # noqa: N818 - a state of the process
 
 class Keeper:
     """Keeps one connector running while its context lasts. `changed` is called for each line it logs, `heard` with
-    each of these that is JSON. `notes` is what it said of the process last, and `starts` how often it started one.
+    each of these that is JSON. `notes` is what it said of the process last, `starts` how often it started one, and
+    `begun` that one was ready once.
 
     Ended with its parent however that ends: the kernel sends it SIGTERM then (Linux).
     """
@@ -63,6 +64,7 @@ class Keeper:
         self._heard_line = heard
         self._keeping: asyncio.Task[None]
         self.ready = asyncio.Event()
+        self.begun = asyncio.Event()
         self.notes: deque[tuple[float, str]] = deque(maxlen=5)
         self.starts = 0
 
@@ -176,6 +178,7 @@ class Keeper:
         event, reason = str(told.get("event")), str(told.get("reason", ""))
         if event == "connector.ready":
             self.ready.set()
+            self.begun.set()
         elif event in {"connector.refused", "connector.stopped"}:
             self._why = reason
         elif event == "engine.wedged":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -51,11 +51,16 @@ class Viewer:
     messages: dict[str, str] = field(default_factory=dict)
 
 
+async def _at_once() -> None:
+    """Nothing to wait for."""
+
+
 class Page:
     """The page over one fake Discord, as an async context; `url` leads in.
 
     `people` are who may be played; `about` gives what the page says of the connector, `inside` (called on a thread)
-    what goes on in it; both as JSON. `tour` are pairs of what to type and what to watch. OSError where `port` is taken.
+    what goes on in it; both as JSON. `tour` are pairs of what to type and what to watch. Nobody acts before
+    `begun` gives its word. OSError where `port` is taken.
     """
 
     def __init__(
@@ -68,10 +73,11 @@ class Page:
         words: dict[str, str] | None = None,
         about: Callable[[], Json] = dict,
         inside: Callable[[], Json] = dict,
+        begun: Callable[[], Awaitable[object]] = _at_once,
     ) -> None:
         self._world, self._people = world, tuple(people)
         self._tour, self._words = list(tour), words or {}
-        self._about, self._inside = about, inside
+        self._about, self._inside, self._begun = about, inside, begun
         self._acts = Acts(world, people)
         self._viewers: set[Viewer] = set()
         self._typing: dict[int, dict[int, float]] = {}
@@ -110,6 +116,8 @@ class Page:
         for viewer in list(self._viewers):
             with contextlib.suppress(ConnectionError):
                 await viewer.socket.send_str(json.dumps({"end": True, "about": self._about()}))
+                # In order: what is only reset may lose what was sent last.
+                await viewer.socket.close()
         await self._server.stop()
 
     # ------------------------------------------------------------------ what is served
@@ -134,6 +142,7 @@ class Page:
         asked, files = await _asked(request)
         if not isinstance(asked, dict):
             return web.json_response({"error": "That is no act."}, status=409)
+        await self._begun()
         try:
             return web.json_response(await self._acts.do(asked, files))
         except NotPossible as no:
@@ -142,7 +151,7 @@ class Page:
     # ------------------------------------------------------------------ what is seen
 
     async def _live(self, request: web.Request) -> web.StreamResponse:
-        socket = web.WebSocketResponse(heartbeat=30.0, max_msg_size=1 << 16)
+        socket = web.WebSocketResponse(heartbeat=30.0, timeout=1.0, max_msg_size=1 << 16)
         await socket.prepare(request)
         viewer = Viewer(socket, self._people[0])
         self._viewers.add(viewer)

@@ -110,17 +110,16 @@ function field(command, option, filled) {
       step: option.type === NUMBER ? "any" : undefined, maxlength: option.max_length });
   }
   const label = h("label", { class: "field" }, h("span", {}, option.name), input, about);
-  if (option.autocomplete === true) complete(command, option, input, label, filled);
-  return label;
+  // Beside the label, not in it: what is offered is no part of the field's name.
+  return option.autocomplete === true ? h("div", { class: "offers" }, label, complete(command, option, input, filled)) : label;
 }
 
 // What the bot offers while one types; an old answer never replaces a newer one.
-function complete(command, option, input, label, filled) {
+function complete(command, option, input, filled) {
   const list = h("ul", { role: "listbox", class: "commands", id: `offers-${option.name}`, "aria-label": `Offers for ${option.name}` });
   let offers = [], at = -1, asked = 0, timer = 0;
   input.setAttribute("role", "combobox");
   input.setAttribute("aria-controls", list.id);
-  label.append(list);
 
   const draw = () => {
     input.setAttribute("aria-expanded", String(offers.length > 0));
@@ -170,4 +169,5 @@ function complete(command, option, input, label, filled) {
     does[event.key]();
     draw();
   });
+  return list;
 }
