@@ -8,13 +8,13 @@ PIP := .venv/bin/python -m pip --quiet --disable-pip-version-check
 INSTALL := $(PIP) install --constraint $(PINS)
 PYTEST := .venv/bin/python -P -m pytest -n $(JOBS)
 
-.PHONY: install dev demo test contract system lint cover bench
+.PHONY: install dev demo test contract system pictures lint cover bench
 
 install: .venv/.ready
 
 dev: .venv/.ready-dev
 
-# `make demo ARGS='--say hello'`
+# Prints an address to open; `make demo ARGS='--say hello'` needs no browser.
 demo: .venv/.ready
 	.venv/bin/pi-connector demo $(ARGS)
 
@@ -26,9 +26,13 @@ contract: .venv/.ready-dev
 	.ci/pi-install
 	REQUIRE_PI=1 $(PYTEST) tests/contract $(ARGS)
 
-# Crashes, disks and clocks: the program killed at every record and effect.
+# Crashes, disks and clocks: the program killed at every record and effect; the demo in Chromium where there is one.
 system: .venv/.ready-dev
 	$(PYTEST) tests/system $(ARGS)
+
+# The README's pictures, taken by the browser tests; needs Chromium (.ci/browser-install).
+pictures: .venv/.ready-dev
+	PICTURES=fakes/page/pictures REQUIRE_BROWSER=1 .venv/bin/python -P -m pytest tests/system/browser $(ARGS)
 
 # Which lines the tests never reach, by hand.
 cover: .venv/.ready-dev
