@@ -88,10 +88,10 @@ def test_lanes_with_their_head_their_queue_and_their_children(tmp_path: Path) ->
 
 def test_the_last_facts_with_texts_as_their_lengths(tmp_path: Path) -> None:
     many = [claimed(number, "a secret thing") for number in range(1, FACTS + 1)]
-    told = read(tmp_path, *many, facts.Up(AT))["facts"]
+    told = read(tmp_path, *many, facts.ChildEnded(1, 0, expected=True))["facts"]
     assert [one["seq"] for one in told] == list(range(2, FACTS + 2))
     assert (told[0]["step"], told[0]["lane"], told[0]["message"]) == ("claimed", "700", "2")
-    assert (told[-1]["step"], told[-1]["lane"], told[-1]["message"]) == ("up", "", "0")
+    assert (told[-1]["step"], told[-1]["lane"], told[-1]["message"]) == ("child-ended", "", "0")
     assert "a secret thing" not in str(told)
 
 

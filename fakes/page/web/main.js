@@ -12,12 +12,16 @@ const STATES = {
   lost: "connection to the demo lost", ended: "the demo has ended",
 };
 
+// Seconds for which news of a connector that is up again stay above the conversation; Inside keeps them.
+const NEWS = 60;
+
 function drawState() {
   const { state, notes } = seen.about;
   $("state").textContent = STATES[state] ?? "";
   $("state").className = state?.replaceAll(" ", "-") ?? "";
   const last = notes?.at(-1);
-  $("news").hidden = last === undefined;
+  const old = last !== undefined && state === "up" && Date.now() / 1000 - last[0] > NEWS;
+  $("news").hidden = last === undefined || old;
   if (last !== undefined && $("news").textContent !== last[1]) $("news").textContent = last[1];
 }
 
@@ -53,7 +57,11 @@ onnews((news) => {
   if (["inside", "about", "look"].some((key) => news.has(key))) drawInside();
   drawTyping();
 });
-setInterval(() => { if (seen.who !== null) drawTyping(); }, 1000);
+setInterval(() => {
+  if (seen.who === null) return;
+  drawTyping();
+  drawState();
+}, 1000);
 
 makeMessages();
 makeComposer();

@@ -122,9 +122,12 @@ function head(message) {
 
 function text(message) {
   if (message.loading) return [h("p", { class: "small" }, `${message.author.name} is thinking…`)];
-  const made = [markdown(message.text, seen.names)];
-  if (message.edited && message.text !== "") made.push(h("span", { class: "edited" }, "(edited)"));
-  return made;
+  const shown = markdown(message.text, seen.names);
+  if (message.edited && message.text !== "") {
+    const last = shown.lastElementChild;
+    (last?.tagName === "P" ? last : shown).append(" ", h("span", { class: "edited" }, "(edited)"));
+  }
+  return [shown];
 }
 
 function embed(one) {

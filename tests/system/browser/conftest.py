@@ -1,5 +1,6 @@
 """A browser in which nothing but this machine can be reached, and the demo as a person starts it."""
 
+import io
 import os
 import shutil
 from collections.abc import Iterator
@@ -7,6 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 from tests.system.browser.windows import BOUND, DESK, Demo, Keep, Open, start, up
@@ -90,6 +92,10 @@ def picture() -> Keep:
 
     def keep(page: Page, name: str) -> None:
         if folder is not None:
-            page.screenshot(path=Path(folder) / f"{name}.png")
+            shown = Image.open(io.BytesIO(page.screenshot()))
+            # 64 colours are enough for a page, and keep the repository small.
+            shown.convert("P", palette=Image.Palette.ADAPTIVE, colors=64).save(
+                Path(folder) / f"{name}.png", optimize=True
+            )
 
     return keep

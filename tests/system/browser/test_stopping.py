@@ -43,7 +43,7 @@ def test_a_question_of_the_agent(page: Page, picture: Keep) -> None:
     expect(yes).to_be_visible()
     picture(page, "dialog")
     yes.click()
-    expect(of_bot(page, "true")).to_be_visible()
+    expect(of_bot(page, "you chose: yes")).to_be_visible()
     expect(yes).to_have_count(0)
 
 

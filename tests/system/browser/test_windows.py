@@ -51,8 +51,9 @@ def test_with_a_keyboard_only(open_page: Open, shared: Demo) -> None:
     keys.press("Enter")
     expect(of_bot(page, "Stopped by @ada: running turn")).to_be_visible()
 
-    # A command from the list, its answer dismissed; then the menu of a message, left with Escape, then used.
-    composer.focus()
+    # The button is gone now, and what has the focus is where one writes. A command from the list, its answer
+    # dismissed; then the menu of a message, left with Escape, then used.
+    expect(composer).to_be_focused()
     keys.type("/qu")
     expect(page.locator("#commands [aria-selected=true]")).to_contain_text("/queue")
     keys.press("Enter")
