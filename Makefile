@@ -14,7 +14,7 @@ install: .venv/.ready
 
 dev: .venv/.ready-dev
 
-# `make demo ARGS='--say hello'`
+# Prints an address to open; `make demo ARGS='--say hello'` needs no browser.
 demo: .venv/.ready
 	.venv/bin/pi-connector demo $(ARGS)
 
@@ -27,7 +27,7 @@ contract: .venv/.ready-dev
 	.ci/discord-js-install
 	REQUIRE_PI=1 REQUIRE_DISCORD_JS=1 $(PYTEST) tests/contract $(ARGS)
 
-# Crashes, disks and clocks: the program killed at every record and effect.
+# Crashes, disks and clocks: the program killed at every record and effect; the demo in Chromium where there is one.
 system: .venv/.ready-dev
 	$(PYTEST) tests/system $(ARGS)
 
@@ -40,9 +40,11 @@ cover: .venv/.ready-dev
 bench: .venv/.ready-dev
 	.venv/bin/python -m tests.bench.run $(ARGS)
 
-# A run of the connector against the fake Discord, drawn: the pictures of the README, into fakes/pictures.
+# The README's pictures, from runs: a conversation drawn, and the demo's page photographed by its tests, which needs
+# Chromium (.ci/browser-install).
 pictures: .venv/.ready-dev
 	.venv/bin/python -m fakes.pictures
+	PICTURES=fakes/page/pictures REQUIRE_BROWSER=1 .venv/bin/python -P -m pytest tests/system/browser $(ARGS)
 
 lint: .venv/.ready-dev
 	.venv/bin/ruff format --check .

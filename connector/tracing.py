@@ -40,15 +40,7 @@ class Trace:
             "message_id": str(self.message),
             "lane": self.steps[-1].lane,
             "state": self.state(),
-            "steps": [
-                {
-                    "at": instant(step.at),
-                    "step": _name(step.fact),
-                    "round": step.round,
-                    **_fields(step.fact, Redactor()),
-                }
-                for step in self.steps
-            ],
+            "steps": [step_json(step) for step in self.steps],
         }
 
     def state(self) -> str:
@@ -79,6 +71,16 @@ def folded(known: Iterable[facts.AnyFact]) -> World:
     for fact in known:
         world.apply(fact)
     return world
+
+
+def step_json(step: Step) -> dict[str, Any]:
+    """One step as `trace --json` shows it."""
+    return {
+        "at": instant(step.at),
+        "step": _name(step.fact),
+        "round": step.round,
+        **_fields(step.fact, Redactor()),
+    }
 
 
 def instant(nanos: int) -> str:
