@@ -48,7 +48,7 @@ async def test_a_picture_is_in_the_request_to_the_model_and_a_file_is_named(
     picture, text = inbox / f"{asked}-1.png", inbox / f"{asked}-2.txt"
     (call,) = provider.calls
     assert call.user_text == (
-        f"[discord] #general · ann ({ann.id}) · {asked}\n"
+        f"[discord] #general · ann ({ann.id}) · {asked}{home.introduction(general.id)}\n"
         f"[picture: red.bmp.png, image 1 of this message, a copy at {picture}]\n"
         f"[file: a.txt, 5 bytes, text/plain, saved as {text}]\n\necho look"
     )

@@ -43,7 +43,8 @@ async def test_a_picture_and_a_file_reach_the_child_and_what_is_too_large_is_sai
     picture, text = inbox / f"{asked}-1.png", inbox / f"{asked}-2.txt"
     assert text.read_bytes() == b"hello"
     *lines, image = answer.content.split("\n")[1:]
-    assert lines == [
+    assert [f"\n[{lines[0]}]", *lines[1:]] == [
+        here.introduction(general.id),
         f"picture: red.png, image 1 of this message, a copy at {picture}",
         f"file: a.txt, 5 bytes, text/plain, saved as {text}",
         "file: big.bin, 6000 bytes, application/octet-stream, not given: larger than 4.9 KiB",
@@ -66,7 +67,8 @@ async def test_killed_while_it_fetches_the_next_start_does(world: FakeDiscord, h
         (answer,) = await posts(world, general, 1)
         assert await run.stop() == 0
     path = here.state / "inbox" / str(general.id) / f"{asked}-1.txt"
-    assert answer.content == f"I see:\nfile: a.txt, 5 bytes, text/plain, saved as {path}"
+    introduction = here.introduction(general.id)[2:-1]
+    assert answer.content == f"I see:\n{introduction}\nfile: a.txt, 5 bytes, text/plain, saved as {path}"
     assert left(path.parent) == [path.name]
 
 
