@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import assert_never
 
-from connector import clusters, facts, notices
+from connector import clusters, facts, notices, notices_spend
 from connector.header import clean
 from connector.literals import literal, plain
 from connector.ports import Button, Controls
+from connector.spend import day_end, day_of
 from connector.world import AT_CHILD, Phase, Round
 from engine import events as engine
 from engine import pi
@@ -65,6 +66,7 @@ class Wait(Enum):
     GATE = auto()
     AGAIN = auto()
     RESTART = auto()
+    CAP = auto()
 
 
 @dataclass(slots=True)
@@ -131,8 +133,8 @@ class Card:
                 self.doing = "thinking" if thinking else "writing"
                 if not thinking:
                     self.text = (self.text + text)[-2 * TAIL :]
-            case engine.Spent(model=model, usage=usage):
-                self.model = model
+            case engine.Spent(turn=turn, model=model, usage=usage) if turn:
+                self.model = model or self.model
                 if usage is not None:
                     self.tokens += usage.input + usage.output
                     self.cost += usage.cost.total if usage.cost else 0.0
@@ -183,6 +185,8 @@ class Card:
                 return f"⏳ {notices.waits_again()}"
             case Wait.RESTART:
                 return f"⏳ {notices.waits_for_restart()}"
+            case Wait.CAP:
+                return f"⏳ {notices_spend.waits_for_day(self.until // SECOND)}"
             case None:
                 return self._at_work()
             case _:
@@ -220,6 +224,12 @@ class Card:
 
 def _said(text: str) -> str:
     return literal(clusters.excerpt(plain(text), SAID_LENGTH))
+
+
+def capped(round_: Round, now: int) -> bool:
+    """Whether a spending cap was told to hold it back today."""
+    scope, day = round_.capped
+    return bool(scope) and day == day_of(now)
 
 
 def key_of(round_: str) -> str:
@@ -323,6 +333,8 @@ class Cards:
             self._cards[name] = card
             if phase is Phase.POSTING:
                 card.end("answered", now, over=False)
+            elif round_ is not None and phase not in AT_CHILD and capped(round_, now):
+                card.hold(Wait.CAP, day_end(day_of(now)))
             elif phase is Phase.BACKOFF and round_ is not None:
                 card.hold(Wait.BACKOFF, round_.until)
             else:
@@ -353,6 +365,8 @@ def _told(card: Card, fact: facts.AnyFact, now: int) -> bool:
         case facts.Backoff(until=until):
             card.hold(Wait.BACKOFF, until)
             card.shown = True
+        case facts.Capped(day=day):
+            card.hold(Wait.CAP, day_end(day))
         case facts.Hurried() | facts.Requeued() | facts.Unwritten():
             card.hold(Wait.AGAIN)
         case facts.Cut():

@@ -68,6 +68,8 @@ COMMANDS = (
     ),
     CommandSpec("status", "What runs and waits here"),
     CommandSpec("queue", "The messages that wait here, to be cancelled or moved"),
+    CommandSpec("retry", "Ask again what failed last here, or ask now what waits to be asked again"),
+    CommandSpec("usage", "What was spent here today and in the last days, and what the caps leave"),
     CommandSpec(
         "trace", "What became of a message", (OptionSpec("message", "The message's link or id", required=True),)
     ),

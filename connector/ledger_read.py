@@ -13,6 +13,7 @@ from connector import facts
 from connector.exits import Refusal
 from connector.facts import AnyFact
 from connector.ledger import write
+from connector.ledger_latest import OFFERED
 from connector.ledger_schema import VERSION
 
 PATIENCE = 5.0
@@ -90,6 +91,19 @@ def _refuse_version(path: Path, version: int) -> None:
         )
 
 
+def last_steps(db: sqlite3.Connection, count: int) -> list[tuple[int, int, Step]]:
+    """The newest `count` facts of all, oldest first: sequence number, message (0: of none) and step."""
+    rows = db.execute(
+        "SELECT facts.seq, facts.at, facts.round, rounds.lane, rounds.message, facts.body"
+        " FROM facts LEFT JOIN rounds ON rounds.round = facts.round ORDER BY facts.seq DESC LIMIT ?",
+        (count,),
+    ).fetchall()
+    return [
+        (seq, message or 0, Step(at, round_ or "", lane or "", _decoder.decode(body)))
+        for seq, at, round_, lane, message, body in reversed(rows)
+    ]
+
+
 def steps_of(db: sqlite3.Connection, message: int) -> list[Step]:
     """Everything recorded of one message, over all its rounds, oldest first."""
     if message > _LARGEST:
@@ -111,6 +125,12 @@ def dead_letters(db: sqlite3.Connection, lane: str | None = None) -> list[DeadLe
         {"lane": lane},
     )
     return [DeadLetter(at, message, lane, round_) for at, message, lane, round_ in rows]
+
+
+def newest_offer(db: sqlite3.Connection, channel: int) -> str:
+    """The round whose end was the last one to offer a Retry in this channel, "" where none did."""
+    row = db.execute("SELECT body FROM latest WHERE topic = ? AND key = ?", (OFFERED, str(channel))).fetchone()
+    return "" if row is None else facts.round_of(_decoder.decode(row[0]))
 
 
 def forgive(path: Path, at: int) -> None:

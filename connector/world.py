@@ -10,6 +10,7 @@ from typing import assert_never
 from connector import facts
 from connector.facts import AnyFact
 from connector.rounds import AT_CHILD, HEADS, Phase, Round, told
+from connector.spend import Today
 
 __all__ = ["AT_CHILD", "HEADS", "Lane", "Phase", "Round", "Session", "World", "told", "without"]
 
@@ -49,7 +50,8 @@ class World:
 
     `stands`: of a post that is half made, how many parts stand in Discord and the newest of them. `redirects`: the
     channel above each thread that could not be opened. `cards`: channel and message of each card that does not show
-    its end yet, by round; one may outlive its round. `dialogs`: the same of an extension's questions, by key.
+    its end yet, by round; one may outlive its round. `dialogs`: the same of an extension's questions, by key. `today`:
+    what was spent on the newest day. `unsaid`: messages that were deleted and whose texts are still needed.
     """
 
     rounds: dict[str, Round] = field(default_factory=dict)
@@ -64,6 +66,8 @@ class World:
     redirects: dict[int, int] = field(default_factory=dict)
     cards: dict[str, tuple[int, int]] = field(default_factory=dict)
     dialogs: dict[str, tuple[int, int]] = field(default_factory=dict)
+    today: Today = field(default_factory=Today)
+    unsaid: set[int] = field(default_factory=set)
 
     def lane(self, key: str) -> Lane:
         """The lane, new where nothing is known of it."""
@@ -120,6 +124,10 @@ class World:
                 self.children[fact.child] = fact
             case facts.ChildEnded(child):
                 self.children.pop(child, None)
+            case facts.Spent() | facts.Extended():
+                self.today.learn(fact)
+            case facts.Unsaid() | facts.Erased():
+                self._taken_back(fact)
             case facts.Up() | facts.Fell() | facts.Good() | facts.Down() | facts.Forgiven():
                 pass  # a fold of its own: connector.chain
             case _:
@@ -140,6 +148,18 @@ class World:
                 self.dialogs[key] = channel, message
             case facts.DialogOver(key):
                 self.dialogs.pop(key, None)
+            case _:
+                assert_never(fact)
+
+    def _taken_back(self, fact: facts.Unsaid | facts.Erased) -> None:
+        """Also of a round that has ended and still owes a post."""
+        match fact:
+            case facts.Unsaid(name):
+                if (round_ := self.rounds.get(name)) is not None:
+                    self.unsaid.add(round_.message)
+                    self._set(told(round_, fact))
+            case facts.Erased(message):
+                self.unsaid.discard(message)
             case _:
                 assert_never(fact)
 
@@ -205,6 +225,7 @@ class World:
                 bot=fact.bot,
                 origin=fact.origin,
                 parent=parent,
+                files=fact.files,
             )
         )
 

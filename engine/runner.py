@@ -13,6 +13,7 @@ from engine import core, processes, waits
 from engine.child import Child, ChildSpec, Exit
 from engine.commands import encode
 from engine.events import (
+    SECOND,
     Code,
     Effect,
     Exited,
@@ -98,6 +99,11 @@ class Engine:
         """Nanoseconds for which the oldest tool is open; None without one, and while a dialog waits (BEHAVIOUR §5)."""
         wait = waits.oldest(self.state.waits)
         return None if wait is None or self.state.dialogs else self._clock() - wait.since
+
+    def overdue(self) -> float:
+        """Seconds by which the core's deadline has passed: a moment, unless its timer is lost (BEHAVIOUR §7.27)."""
+        due = deadline(self.state)
+        return 0.0 if due is None else max(0, self._clock() - due) / SECOND
 
     def cpu(self) -> Mapping[Identity, float] | None:
         """CPU seconds so far of each process below the child; None where not verifiable; may be asked in a thread."""

@@ -4,11 +4,14 @@ A door is a slash command, an entry of a message's menu, an option that complete
 of any kind is tried here without this file being changed, or fails for having no example below.
 """
 
+import ast
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
+import connector
 from connector import facts, notices
 from connector.access import Rules
 from connector.commands_session import SESSION_COMMANDS
@@ -106,6 +109,8 @@ class Doors:
 
     def pressing(self, who: Person, name: str, message: int = 0) -> Callable[[], Awaitable[Act]]:
         custom_id = name.format(**self.names)
+        if custom_id.endswith(":menu"):
+            return lambda: self.home.world.select(who, message or self.under(name), custom_id, ["0"], force=True)
         return lambda: self.home.world.click(who, message or self.under(name), custom_id, force=True)
 
     def filling(self, who: Person, place: Place, name: str = "input") -> Callable[[], Awaitable[Act]]:
@@ -156,6 +161,31 @@ class Doors:
 def test_every_kind_of_custom_id_is_tried() -> None:
     assert tuple(BUTTONS) == PREFIXES
     assert all(name.startswith(prefix) for prefix, names in BUTTONS.items() for name in names)
+
+
+def made_by_the_code() -> set[str]:
+    """Every form of `custom_id` that a literal of the connector makes, `{}` for what is filled in."""
+    found = set[str]()
+    for file in Path(connector.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.JoinedStr):
+                parts = (part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+                text = "".join(map(str, parts))
+                if text.startswith(PREFIXES) and not set(text) & set(" \n"):
+                    found.add(text)
+    return found
+
+
+def test_every_form_of_custom_id_that_the_code_makes_is_tried() -> None:
+    """A button, menu or form that is new needs an example above."""
+    examples = [name for names in BUTTONS.values() for name in names]
+    untried = [
+        form
+        for form in made_by_the_code()
+        if not any(re.fullmatch(re.escape(form).replace(r"\{\}", "[^:]+"), name) for name in examples)
+    ]
+    assert untried == []
+    assert len(made_by_the_code()) >= len(PREFIXES)
 
 
 def test_every_registered_command_is_tried() -> None:
@@ -265,7 +295,8 @@ async def test_a_forged_name_is_outdated_even_for_its_author(home: House, name: 
 
 
 @pytest.mark.parametrize(
-    "spec", [spec for spec in SPECS if spec.name not in {"stop", "status", "queue", "trace"} and spec.kind == "slash"]
+    "spec",
+    [spec for spec in SPECS if spec.name not in {"stop", "status", "queue", "trace", "usage"} and spec.kind == "slash"],
 )
 async def test_what_is_an_operators_in_a_lane_of_two_is_refused_to_one_of_them(home: House, spec: CommandSpec) -> None:
     """CONTRACT: operator, or anyone in a private or one-person lane."""

@@ -53,7 +53,7 @@ def loaded(folder: Path) -> Known:
 
 def test_every_migration_has_a_name_of_its_own() -> None:
     names = [name for name, _ in MIGRATIONS]
-    assert names == ["facts-rounds-lanes", "kept"]
+    assert names == ["facts-rounds-lanes", "kept", "spent"]
     assert len(names) == VERSION
 
 

@@ -138,8 +138,11 @@ class CheckedWorld:
                 return [("unasked", dialog)]
             case Replied(turn, _):
                 return [("replied", turn)]
-            case Progress(turn) | Spent(turn) | Retrying(turn) | Told(turn):
+            case Progress(turn) | Retrying(turn) | Told(turn):
                 assert turn == self.ref.seen_by()
+                return []
+            case Spent(turn):
+                assert turn == (self.ref.seen_by() or "")
                 return []
             case Write(written):
                 return [_written(command) for command in written]
