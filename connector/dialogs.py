@@ -115,7 +115,7 @@ def meaning(question: Question, verb: str, values: tuple[str, ...]) -> Meaning |
         case "input" | "editor", ["open"]:
             return dialog_texts.form(question.name, dialog)
         case "input" | "editor", ["text"] if values:
-            text = "\n".join(values)
+            text = str(pi.without_surrogates("\n".join(values)))
             return Answer(engine.AnswerDialog(dialog.id, value=text), code(text, notices_dialogs.ANSWER))
         case _:
             return None

@@ -93,6 +93,8 @@ def test_what_is_chosen_in_a_menu_is_an_index(values: tuple[str, ...], index: in
 def test_a_form_that_comes_back_empty_is_an_answer_and_without_a_field_none() -> None:
     assert meaning(question(recorded("input")), "text", ("",)) == Answer(AnswerDialog("d", value=""), "(nothing)")
     assert meaning(question(recorded("input")), "text", ()) is None
+    half = meaning(question(recorded("input")), "text", ("a\ud83d",))
+    assert half == Answer(AnswerDialog("d", value="a\ufffd"), "`a\ufffd`")
 
 
 # -- how they look -------------------------------------------------------------------------------------------------
