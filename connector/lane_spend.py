@@ -57,7 +57,9 @@ class Spending(Sessions):
     # -- caps ------------------------------------------------------------------------------------------------------
 
     def cap_on(self, round_: Round) -> Scope | None:
-        """The first cap that holds this round back now, if any."""
+        """The first cap that holds this round back now, if any; what its author took back waits for no day."""
+        if round_.unsaid:
+            return None
         return next(iter(self.reached(round_.lane, round_.author)), None)
 
     def tell_capped(self, lane: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from connector import facts, notices, notices_spend
 from connector.lane_effects import Log
-from connector.lane_events import Extend, Hurry
+from connector.lane_events import Deleted, Extend, Hurry
 from connector.notices import Halted
 from connector.spend import DAY, Caps, day_of
 from connector.world import Phase
@@ -209,6 +209,18 @@ def test_a_wait_before_asking_again_goes_on_until_the_cap_allows_it(make: Make) 
     sim.now = MIDNIGHT * SECOND
     sim.next_alarm()
     assert sim.up("11").head == f"{name}@2"
+
+
+def test_what_its_author_took_back_in_its_turn_waits_for_no_day(make: Make) -> None:
+    sim = make(lane=1.0)
+    name = sim.arrive("11")
+    kid = sim.up("11")
+    pays(sim, kid, 1.0)
+    sim.step(Deleted(int(name)))
+    kid.fails(Outcome(Code.PROVIDER, detail=LIMITED))
+    sim.do(kid)
+    sim.step(Hurry(name))
+    assert ([end.code for end in sim.audit.stories[name].ends], told(sim, name)) == (["deleted"], [])
 
 
 def test_stop_ends_the_wait_and_its_notice_is_not_posted_any_more(make: Make) -> None:
