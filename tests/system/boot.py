@@ -46,6 +46,10 @@ def missing() -> str:
     return f"no systemd can be booted without {', '.join(absent)}" if absent else ""
 
 
+class NotBootedError(Exception):
+    """systemd did not come up; it says with which last words."""
+
+
 class Boot:
     """One booted systemd; `pid` is its first process as we see it."""
 
@@ -75,7 +79,10 @@ class Boot:
 
 @contextlib.contextmanager
 def booted(scratch: Path) -> Iterator[Boot]:
-    """Boot one, with this repository's environment at /opt/pi-connector and a user `pi`; `scratch`: a new folder."""
+    """Boot one, with this repository's environment at /opt/pi-connector and a user `pi`; `scratch`: a new folder.
+
+    Raises NotBootedError.
+    """
     name = f"pi-boot-{os.getpid()}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ear:
         ear.bind(f"\0{name}")
@@ -115,7 +122,7 @@ def _first_process(ear: socket.socket, process: "subprocess.Popen[bytes]", log: 
                 return int.from_bytes(ancillary[0][2][:4], sys.byteorder)
     finally:
         os.close(end)
-    raise AssertionError(f"systemd did not boot: {log.read_text(errors='replace')[-2000:]}")
+    raise NotBootedError(f"systemd did not boot: {log.read_text(errors='replace')[-2000:]}")
 
 
 def _forget_cgroup(name: str) -> None:
