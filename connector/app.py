@@ -16,6 +16,7 @@ from connector.children import Children
 from connector.clock import Clock
 from connector.dispatch import Dispatcher
 from connector.exits import ExitCode, Refusal
+from connector.fetching import Fetching
 from connector.gateway import Gateway
 from connector.gateway_memory import remembered
 from connector.health import Health
@@ -45,7 +46,7 @@ from connector.state_folder import prepare_state_folder, state_folder
 from connector.token import Token
 from connector.trust import trust_findings
 from connector.watch import Sight, Watch
-from connector.wiring import access_rules, child_spec, discord_options, lane_rules, nursery, outgoing
+from connector.wiring import access_rules, child_spec, discord_options, file_tools, lane_rules, nursery, outgoing
 from engine import processes
 
 LONG_RESUME = 60_000_000_000
@@ -206,6 +207,8 @@ class Run:
         self._children = Children(nurse, self._dispatcher.put, self._log, self._dispatcher.linger)
         self._posting = Posting(self._gateway, self._dispatcher.posted, self._log, outgoing=self._outgoing)
         self._dispatcher.children, self._dispatcher.posting = self._children, self._posting
+        folder, environ = self._ledger.path.parent, self._program.environ
+        self._dispatcher.fetching = Fetching(file_tools(settings, environ, folder, self._gateway, self._log))
         redactor = self._program.logs.redactor
         desk = Desk(hearing, self._us, self._dispatcher, self._ledger, self._clock, self._log, redactor)
         acts = SessionActs(desk, remote=settings.agent.remote)
@@ -299,6 +302,7 @@ class Run:
     async def _take_down(self, works: set[asyncio.Task[None]]) -> None:
         """Children first, then what is still to be posted, then the way to Discord."""
         self._health.stopping(self._dispatcher.lanes.draining)
+        await self._dispatcher.fetching.close()
         await self._children.stop_all()
         await self._unless_impatient(self._posting.drain(self._settings.discord.stop_timeout))
         await self._gateway.close()

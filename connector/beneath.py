@@ -35,7 +35,7 @@ class Refused(Exception):  # noqa: N818 - a state of the world, not a fault
 def opened(base: Path, names: tuple[str, ...], forbidden: Forbidden) -> Iterator[int]:
     """A descriptor of the regular file `names` below `base`, opened name by name; `base` alone may be a link.
 
-    No folder on the way may be `forbidden`, `base` apart. A pipe or a device is not waited for. Raises Refused.
+    No folder on the way may be `forbidden`, `base` neither. A pipe or a device is not waited for. Raises Refused.
     """
     try:
         descriptor = _walk(base, names, forbidden)
@@ -54,6 +54,7 @@ def _walk(base: Path, names: tuple[str, ...], forbidden: Forbidden) -> int:
         raise Refused(notices.IRREGULAR)
     at = os.open(base, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
+        _folder(os.fstat(at), forbidden)
         for name in names[:-1]:
             at = _step(at, name)
             _folder(os.fstat(at), forbidden)

@@ -152,10 +152,8 @@ class Card:
         match dialog.method:
             case "notify":
                 self.notice = dialog.message
-            case "setStatus" if dialog.statusText:
-                self.status[dialog.statusKey] = dialog.statusText
             case "setStatus":
-                self.status.pop(dialog.statusKey, None)
+                self.status[dialog.statusKey] = dialog.statusText
             case "setTitle":
                 self.title = dialog.title
             case _:

@@ -181,7 +181,7 @@ def _refuse_unreadable_program(person: pwd.struct_passwd) -> None:
 
 
 def _program_findings(unit: Unit) -> list[Finding]:
-    program = (words(unit.last("ExecStart")) or [""])[0].lstrip("@-:+!")
+    program = expand((words(unit.last("ExecStart")) or [""])[0].lstrip("@-:+!"), {}).replace("$$", "$")
     if not program or os.access(program, os.X_OK):
         return []
     text = f"ExecStart= names {program}, which is not there or may not be executed"

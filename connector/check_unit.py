@@ -5,7 +5,7 @@ from pathlib import Path
 from connector.findings import Finding
 from connector.settings import Settings
 from connector.token import CREDENTIAL, KEY, VARIABLE
-from connector.unit_files import TEMPLATE, Installed, shipped_file
+from connector.unit_files import Installed, shipped_file
 from connector.unit_text import Drift, drifts, read, seconds, variables, words
 
 UNIT = "unit"
@@ -21,7 +21,7 @@ def unit_findings(installed: Installed, shipped: Path | None = None) -> list[Fin
     found = []
     of_file = [drift for drift in differing if drift.file in {"", str(installed.file)}]
     if of_file:
-        mend = f"install the shipped one again, your own lines by systemctl edit: {source}"
+        mend = f"write it anew with pi-connector init, or install {source} and set User= by systemctl edit"
         found.append(Finding("warning", UNIT, f"in {installed.file} {_told(of_file)}", mend))
     for file in sorted({drift.file for drift in differing} - {"", str(installed.file)}):
         theirs = [drift for drift in differing if drift.file == file]
@@ -46,7 +46,7 @@ def _start_findings(installed: Installed) -> list[Finding]:
     command = words(installed.unit.last("ExecStart"))
     if command[-3:] != ["run", "--instance", "%i"] and command[-2:] != ["run", "--instance=%i"]:
         text = f"in {installed.file} ExecStart= does not end in run --instance %i"
-        return [Finding("error", UNIT, text, f"install the shipped one again: {TEMPLATE}")]
+        return [Finding("error", UNIT, text, "write it anew with pi-connector init")]
     return []
 
 

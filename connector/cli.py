@@ -105,12 +105,12 @@ def demo(
     child: Annotated[
         Literal["fake", "pi"], typer.Option("--child", help="A scripted child, or pi with your own models.")
     ] = "fake",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Of the embedded Discord; 0: any.")] = 0,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Of the page, on 127.0.0.1; 0: any.")] = 0,
     say: Annotated[
         list[str] | None, typer.Option("--say", metavar="TEXT", help="Send it, print the answer, exit; repeatable.")
     ] = None,
 ) -> None:
-    """Try the connector against an embedded Discord, without a token."""
+    """Try the connector in a browser against an embedded Discord, without a token."""
     from connector import demo as demonstration  # noqa: PLC0415 - brings its own Discord
 
     raise typer.Exit(demonstration.run(child=child, port=port, says=tuple(say or ())))

@@ -12,32 +12,40 @@ import shutil
 import signal
 import sys
 import tempfile
-import threading
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal
 
 from connector import demo_process, ledger_read
+from connector.demo_inside import Inside
 from connector.demo_process import Keeper, Over
+from connector.demo_tour import TOUR
 from connector.exits import ExitCode, Refusal
 from connector.facts import Ended
 from connector.ledger import FILE
+from connector.post_parts import FILE_NAME
+from engine.events import SECOND
 
 if TYPE_CHECKING:
     from fakes.discord import FakeDiscord, Person, Place, Post
 
 Kind = Literal["fake", "pi"]
 
-TOUR = ("slow 3000", "tool 2000", "md", "err429 1", "dialog", "hang (then: stop)", "exit 1")
-"""What shows most in the shortest time."""
+OPERATOR, GUEST = "ada", "ben"
+"""Who may be played on the page: one who may do everything, and one who may do what is his own."""
+
+CHANNELS = ("general", "workshop")
 
 LONGEST = 2000
 """Characters that Discord takes in one message."""
 
+MAX_WEDGES, WEDGE_GAP = 5, 900.0
+
 FASTER: Mapping[str, Mapping[str, float]] = {
     "discord": {"stop_timeout": 3},
     "engine": {"turn_timeout": 30, "abort_grace": 5, "run_grace": 10, "kill_after": 2},
-    "supervision": {"drain": 10},
+    "supervision": {"drain": 10, "max_wedges": MAX_WEDGES, "wedge_gap": WEDGE_GAP},
 }
 """With the scripted child nobody has to wait as long as with a real one."""
 
@@ -68,14 +76,20 @@ async def _demo(child: Kind, port: int, says: tuple[str, ...]) -> int:
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(signum, stop)
     try:
-        async with _world(port) as world:
+        # With a page, `port` is the page's: it is the one that a person types or forwards.
+        async with _world(port if says else 0) as world:
             with tempfile.TemporaryDirectory(prefix="pi-connector-demo-", ignore_cleanup_errors=True) as name:
-                folder, person = Path(name), world.person("you")
-                config = _write_config(folder, child, world, person)
-                keeper = Keeper(config, world.token, world.changes.tell)
-                async with keeper:
-                    talk = _Talk(world, person, folder / "state" / FILE, keeper)
-                    await talk.say_all(says) if says else await talk.converse(child)
+                folder = Path(name)
+                people = [world.person(each) for each in (OPERATOR, GUEST)]
+                ledger = folder / "state" / FILE
+                inside = Inside(ledger, gap=round(WEDGE_GAP * SECOND), max_wedges=MAX_WEDGES)
+                config = _write_config(folder, child, world, people, page=not says)
+                keeper = Keeper(config, world.token, world.changes.tell, inside.heard)
+                if says:
+                    async with keeper:
+                        await _Talk(world, people[0], ledger, keeper).say_all(says)
+                else:
+                    await _serve(world, people, keeper, inside, port=port, child=child)
     except Over as over:
         _note(str(over))
         return ExitCode.FAULT
@@ -86,6 +100,46 @@ async def _demo(child: Kind, port: int, says: tuple[str, ...]) -> int:
     return ExitCode.STOPPED
 
 
+async def _serve(
+    world: "FakeDiscord", people: "Sequence[Person]", keeper: Keeper, inside: Inside, *, port: int, child: Kind
+) -> None:
+    """Keep the connector and the page over its Discord until the demo is stopped or the connector ends for good."""
+    from fakes.page.server import Page  # noqa: PLC0415 - see the module's docstring
+    from fakes.script import WORDS  # noqa: PLC0415 - as above
+
+    for name in CHANNELS:
+        world.channel(name)
+
+    def about() -> dict[str, Any]:
+        state = "up" if keeper.ready.is_set() else "starting" if keeper.starts < 2 else "starting again"
+        return {"state": state, "starts": keeper.starts, "notes": list(keeper.notes), "child": child}
+
+    tour, words = (TOUR, dict(WORDS)) if child == "fake" else ((), {})
+    try:
+        page = Page(
+            world,
+            people,
+            port=port,
+            tour=tour,
+            words=words,
+            about=about,
+            inside=inside.read,
+            # What was said before a connector's very first start is not its to answer.
+            begun=keeper.begun.wait,
+        )
+    except OSError as error:
+        raise _taken(port, error) from None
+    async with page, keeper:
+        _print(f"Open {page.url}")
+        _print(f"Type there: {', '.join(text for text, _ in tour)}." if tour else "Ask pi something there.")
+        _print("It is of this run alone, and everything is gone when you end it here with Ctrl-C.")
+        await keeper.until(asyncio.Event().wait())
+
+
+def _taken(port: int, error: OSError) -> Refusal:
+    return Refusal(f"port {port} cannot be had: {error.strerror or error}", "name another one with --port")
+
+
 @contextlib.asynccontextmanager
 async def _world(port: int) -> AsyncIterator["FakeDiscord"]:
     """The embedded Discord, with a bot token of this run alone."""
@@ -94,12 +148,12 @@ async def _world(port: int) -> AsyncIterator["FakeDiscord"]:
     try:
         world = FakeDiscord(token=secrets.token_urlsafe(32), bot_name="pi", validate=False, port=port)
     except OSError as error:
-        raise Refusal(f"port {port} cannot be had: {error.strerror or error}", "name another one with --port") from None
+        raise _taken(port, error) from None
     async with world:
         yield world
 
 
-def _write_config(folder: Path, child: Kind, world: "FakeDiscord", person: "Person") -> Path:
+def _write_config(folder: Path, child: Kind, world: "FakeDiscord", people: "Sequence[Person]", *, page: bool) -> Path:
     """The settings of this run; everything they name is in `folder`."""
     from fakes.program import toml_tables  # noqa: PLC0415 - see the module's docstring
 
@@ -111,19 +165,19 @@ def _write_config(folder: Path, child: Kind, world: "FakeDiscord", person: "Pers
         agent["env_pass"] = sorted(name for name in os.environ if name.endswith("_API_KEY") and name.isidentifier())
     else:
         agent["command"] = [sys.executable, "-P", "-m", "fakes.pi", "--mode", "rpc"]
-        agent["env"] = {"PI_CODING_AGENT_DIR": str(folder / "agent")}
+        agent["env"] = {"PI_CODING_AGENT_DIR": str(folder / "agent"), "FAKE_PI_SCALE": "4"}
     tables: dict[str, dict[str, Any]] = {
-        # A terminal cannot show a card that is edited.
         "discord": {
             "token_file": "-",
             "api_base": world.rest_base,
             "gateway_url": world.gateway_url,
-            "progress": "off",
+            # Without a page only answers are to be printed, and a card is none.
+            "progress": "live" if page else "off",
         },
-        "access": {"users": [str(person.id)], "operators": [str(person.id)]},
+        "access": {"users": [str(person.id) for person in people], "operators": [str(people[0].id)]},
         "agent": agent,
         "state": {"dir": str(folder / "state")},
-        "log": {"format": "json"},
+        "log": {"format": "json", "level": "debug" if page else "info"},
     }
     if child == "fake":
         for section, values in FASTER.items():
@@ -157,84 +211,24 @@ class _Talk:
             if not 0 < len(text.strip()) <= LONGEST:
                 raise Refusal("--say: Discord takes 1 to 2,000 characters a message", "say something shorter")
             message = await self._world.say(self._person, self._place, text)
-            await self._keeper.until(self._happens(lambda message=message: self._over(message, answered=True)))
-            self._show(sys.stdout)
-
-    async def converse(self, child: Kind) -> None:
-        """Say each line of standard input, print what comes, until the input ends."""
-        self._greet(child)
-        await self._keeper.until(self._keeper.ready.wait())
-        showing = asyncio.create_task(self._keep_showing())
-        said: list[int] = []
-        try:
-            async for line in _lines(prompt=sys.stdin.isatty()):
-                if line == "help" and child == "fake":
-                    self._help()
-                elif line.startswith("/"):
-                    await self._command(line)
-                elif len(line) > LONGEST:
-                    _print(
-                        f"not sent: Discord takes {LONGEST:,} characters a message, this has {len(line):,}", sys.stdout
-                    )
-                elif line:
-                    said.append(await self._world.say(self._person, self._place, line))
-            if not sys.stdin.isatty():  # a script's input ends at once, and it wants its answers
-                await self._keeper.until(self._happens(lambda: all(self._over(message) for message in said)))
-        finally:
-            showing.cancel()
-            self._show(sys.stdout)
-
-    def _greet(self, child: Kind) -> None:
-        first = "Type something for pi" if child == "pi" else f"Type something, or one of: {', '.join(TOUR)}"
-        more = "" if child == "pi" else "; help lists all such words"
-        _print(f"{first}{more}. /status, /queue and /stop work too. End with Ctrl-D.", sys.stdout)
-
-    def _help(self) -> None:
-        from fakes.script import WORDS  # noqa: PLC0415 - see the module's docstring
-
-        for word, explained in WORDS.items():
-            _print(f"{word:14}{explained}", sys.stdout)
-
-    async def _command(self, line: str) -> None:
-        """A slash command: its words fill its options in order."""
-        name, *words = line[1:].split() or [""]
-        # They are registered a moment after the connector is ready.
-        await self._keeper.until(self._happens(lambda: self._world.commands))
-        found = next((one for one in self._world.commands if one["name"] == name), None)
-        if found is None:
-            known = ", ".join(f"/{one['name']}" for one in self._world.commands)
-            _print(f"there is no /{name}; there are {known}", sys.stdout)
-            return
-        options = dict(zip((option["name"] for option in found.get("options") or []), words, strict=False))
-        try:
-            act = await self._world.slash(self._person, self._place, name, options)
-        except (LookupError, ValueError) as wrong:
-            _print(f"Discord's own client would not send that: {wrong}", sys.stdout)
-            return
-        await self._keeper.until(self._happens(lambda: act.acknowledged and act.now().content))
-        _print(f"pi (only you see this): {act.now().content}", sys.stdout)
-
-    async def _happens(self, predicate: Any) -> None:
-        await self._world.changes.until(predicate, math.inf)
-
-    async def _keep_showing(self) -> None:
-        while True:
-            await self._happens(self._fresh)
-            self._show(sys.stdout, prefix="pi: ")
+            answered = self._world.changes.until(partial(self._answered, message), math.inf)
+            await self._keeper.until(answered)
+            self._show()
 
     def _fresh(self) -> list["Post"]:
         return [post for post in self._world.posts(self._place) if post.id > self._shown]
 
-    def _show(self, stream: TextIO, *, prefix: str = "") -> None:
+    def _show(self) -> None:
         for post in self._fresh():
             self._shown = post.id
-            whole = [name for name in post.files if name.endswith(".md")]
-            text = self._world.file(post.id, whole[0]).decode(errors="replace") if whole else post.content
-            _print(f"{prefix}{text}", stream)
+            text, files = post.content, list(post.files)
+            if files[:1] == [FILE_NAME]:
+                text = self._world.file(post.id, files.pop(0)).decode(errors="replace")
+            _print("\n".join([text, *(f"[file: {name}]" for name in files)]))
 
-    def _over(self, message: int, *, answered: bool = False) -> bool:
-        """Whether a message has ended and, if it must, its answer stands in Discord."""
-        if answered and not any(post.reference == message for post in self._fresh()):
+    def _answered(self, message: int) -> bool:
+        """Whether a message has ended and its answer stands in Discord."""
+        if not any(post.reference == message for post in self._fresh()):
             return False
         try:
             with ledger_read.opened(self._ledger) as db:
@@ -245,37 +239,10 @@ class _Talk:
         return bool(rounds) and rounds == {step.round for step in steps if isinstance(step.fact, Ended)}
 
 
-async def _lines(*, prompt: bool) -> AsyncIterator[str]:
-    """The lines of standard input, whatever it is; a thread reads, since not every input can be waited for."""
-    loop = asyncio.get_running_loop()
-    queue: asyncio.Queue[bytes] = asyncio.Queue()
-
-    def read() -> None:
-        more = True
-        with contextlib.suppress(RuntimeError):  # the loop is gone, and with it everybody who wanted a line
-            while more:
-                data = os.read(0, 1 << 16)
-                loop.call_soon_threadsafe(queue.put_nowait, data)
-                more = bool(data)
-
-    threading.Thread(target=read, name="standard input", daemon=True).start()
-    rest = b""
-    while True:
-        if prompt:
-            sys.stdout.write("> ")
-            sys.stdout.flush()
-        data = await queue.get()
-        *whole, rest = (rest + data).split(b"\n")
-        for line in [*whole, rest] if not data else whole:
-            yield line.decode(errors="replace").strip()
-        if not data:
-            return
-
-
-def _print(text: str, stream: TextIO) -> None:
-    encoding = stream.encoding or "utf-8"
-    stream.write(text.encode(encoding, errors="replace").decode(encoding) + "\n")
-    stream.flush()
+def _print(text: str) -> None:
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, errors="replace").decode(encoding) + "\n")
+    sys.stdout.flush()
 
 
 def _note(text: str) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections import deque
 from collections.abc import Callable, Coroutine
@@ -39,12 +40,20 @@ class Over(Exception):  # noqa: N818 - a state of the process
 
 
 class Keeper:
-    """Keeps one connector running while its context lasts. `changed` is called for each line it logs.
+    """Keeps one connector running while its context lasts. `changed` is called for each line it logs, `heard` with
+    each of these that is JSON. `notes` is what it said of the process last, `starts` how often it started one, and
+    `begun` that one was ready once.
 
     Ended with its parent however that ends: the kernel sends it SIGTERM then (Linux).
     """
 
-    def __init__(self, config: Path, token: str, changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: Path,
+        token: str,
+        changed: Callable[[], None],
+        heard: Callable[[dict[str, Any]], None] = lambda _: None,
+    ) -> None:
         self._command = [sys.executable, "-P", "-m", "connector", "run", "--config", str(config)]
         self._folder = config.parent
         self._token = token
@@ -52,8 +61,12 @@ class Keeper:
         self._process: Process | None = None
         self._last: deque[str] = deque(maxlen=5)
         self._why = ""
+        self._heard_line = heard
         self._keeping: asyncio.Task[None]
         self.ready = asyncio.Event()
+        self.begun = asyncio.Event()
+        self.notes: deque[tuple[float, str]] = deque(maxlen=5)
+        self.starts = 0
 
     async def __aenter__(self) -> Self:
         self._keeping = asyncio.create_task(self._keep(), name="keeper")
@@ -95,12 +108,15 @@ class Keeper:
                 raise Over(f"the connector cannot be started: {self._words()}")
             how = f"exited with {code}" if code >= 0 else f"died of signal {-code}"
             why = f" ({self._why})" if self._why else ""
-            note(f"the connector {how}{why}; starting it again, as systemd would")
+            self._note(f"the connector {how}{why}; starting it again, as systemd would")
+            self.ready.clear()
+            self._changed()
             await asyncio.sleep(RESTART)
 
     async def _live(self) -> int:
         """One process from start to end; its exit status. Cancelled, it ends the process first."""
         self._why = ""
+        self.starts += 1
         self._process = process = await asyncio.create_subprocess_exec(
             *self._command,
             stdin=PIPE,
@@ -154,22 +170,28 @@ class Keeper:
             self._told(told)
         else:
             self._last.append(line)
-            note(line)
+            self._note(line)
         self._changed()
 
     def _told(self, told: dict[str, Any]) -> None:
+        self._heard_line(told)
         event, reason = str(told.get("event")), str(told.get("reason", ""))
         if event == "connector.ready":
             self.ready.set()
+            self.begun.set()
         elif event in {"connector.refused", "connector.stopped"}:
             self._why = reason
         elif event == "engine.wedged":
-            note(f"{event}: {reason}")
+            self._note(f"{event}: {reason}")
         if told.get("level") in {"warning", "error", "critical"}:
             words = f"{event}: {reason or told.get('message') or ''}".rstrip(": ")
             self._last.append(words)
             if event not in _QUIET:
-                note(words)
+                self._note(words)
+
+    def _note(self, text: str) -> None:
+        self.notes.append((time.time(), text))
+        note(text)
 
     def _words(self) -> str:
         return " | ".join(self._last) or "it says nothing"

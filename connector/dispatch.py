@@ -15,10 +15,12 @@ from connector.asking import Asking
 from connector.cards import Cpu
 from connector.children import Children
 from connector.exits import ExitCode
+from connector.fetching import Fetching
 from connector.hearing import knows
-from connector.lane_effects import ErrandDone, Log, Quit
+from connector.lane_effects import ErrandDone, Fetch, Log, Quit
 from connector.lane_events import (
     Arrived,
+    Brought,
     CardDone,
     ChildDown,
     ChildSays,
@@ -83,6 +85,7 @@ class Dispatcher:
         self._idle: asyncio.Future[None] | None = None
         self._ending: asyncio.Future[Quit] = asyncio.get_running_loop().create_future()
         self.children: Children
+        self.fetching: Fetching
         self.posting: Posting
         self._showing = Showing(
             parts.lanes, lambda: self.posting, self._threads.opening, parts.clock.now, on=parts.cards
@@ -100,6 +103,7 @@ class Dispatcher:
                 spawn=self.spawn,
                 ask=self.ask,
                 errand_done=lambda effect: self.on_errand(effect),  # noqa: PLW0108 - set later
+                fetch=self._fetch,
                 quit=self._quit,
             ),
         )
@@ -243,6 +247,8 @@ class Dispatcher:
             case Gone(_, messages):
                 self.asking.gone(messages)
                 return [self._step(Deleted(message, message in known)) for message in messages]
+            case Brought():
+                return [self._step(replace(given, advice=self.children.advise(given.lane)))]
             case _Asked(asked, answer):
                 step = self._step(asked)
                 self._asked.append((answer, step))
@@ -295,10 +301,16 @@ class Dispatcher:
         step = self.lanes.step(given, self._parts.clock.now(), random.random())  # noqa: S311 - jitter, no secret
         self._showing.learn(step.facts)
         self.asking.learn(step.facts)
+        self.fetching.forget(step.closed)
+        if erased := [fact.message for fact in step.facts if isinstance(fact, facts.Erased)]:
+            self.spawn(self.fetching.deleted(erased))
         for fact in step.facts:
             if isinstance(fact, facts.Written) and fact.kind == "prompt":
                 asyncio.get_running_loop().call_later(CARD_DELAY, self._showing.reveal, fact.round)
         return step
+
+    def _fetch(self, effect: Fetch) -> None:
+        self.spawn(self.fetching.fetch(effect, self.put))
 
     # -- records ---------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,8 @@ import msgspec
 from connector.facts_base import Fact as Fact
 from connector.facts_dialog import DialogOver as DialogOver
 from connector.facts_dialog import DialogShown as DialogShown
+from connector.facts_files import Fetched as Fetched
+from connector.facts_files import File as File
 from connector.facts_process import ChildEnded as ChildEnded
 from connector.facts_process import ChildStarted as ChildStarted
 from connector.facts_process import Down as Down
@@ -41,7 +43,7 @@ class Claimed(Fact, frozen=True, tag="claimed"):
 
     `text` is what the child will be given, header included; `reply_to` is the message that answers refer to.
     `parent`: the channel in which a thread on this message is to be opened, 0 for none; `channel` is then that
-    thread, whose id Discord makes equal to the message's.
+    thread, whose id Discord makes equal to the message's. `files` came with it; what became of them tells `Fetched`.
     """
 
     round: str
@@ -56,6 +58,7 @@ class Claimed(Fact, frozen=True, tag="claimed"):
     bot: bool = False
     origin: Origin = Origin.MESSAGE
     parent: int = 0
+    files: tuple[File, ...] = ()
 
 
 class Seen(Fact, frozen=True, tag="seen"):
@@ -317,6 +320,7 @@ AnyFact = (
     | Late
     | Unsaid
     | Erased
+    | Fetched
     | SessionSet
     | SessionKnown
     | ModelSet

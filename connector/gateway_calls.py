@@ -19,7 +19,7 @@ from connector.gateway_facts import Json
 from connector.gateway_files import same_files
 from connector.gateway_lookups import Lookups
 from connector.logs import Log
-from connector.messages import Message, Place
+from connector.messages import Attachment, Message, Place
 from connector.ports import Button, Control, Controls, Menu, Part, PostLater, PostNever, PostOther
 
 MESSAGES = "/channels/{channel_id}/messages"
@@ -202,6 +202,13 @@ class Calls:
                 break
             after = page.last
         return found
+
+    async def files(self, channel: int, message: int) -> tuple[Attachment, ...]:
+        """The files of a message as Discord names and signs them now, those of what was forwarded with it behind."""
+        data = await self._wire.ask("GET", MESSAGE, channel_id=channel, message_id=message)
+        if not _readable(data):
+            raise PostNever("Discord's reply is no message")
+        return read.message(data, Place(channel, ""), us=self._us()).all_files
 
     async def newest(self, channel: int) -> int:
         """The id of the newest message anybody said in a channel, 0 where there is none among the last hundred."""

@@ -123,6 +123,6 @@ def privileged(answers: Answers, site: Site, unit: PurePath, *, has_token: bool)
 
 
 def _quoted(path: PurePath) -> str:
-    """A path as a word of ExecStart=: systemd reads quotes, backslashes and `%`."""
-    text = str(path).replace("%", "%%")
+    """A path as a word of ExecStart=: systemd reads quotes, backslashes, `%` and `$`."""
+    text = str(path).replace("%", "%%").replace("$", "$$")
     return text if not set(text) & set(" \t\"'\\;") else '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -11,7 +11,7 @@ from enum import Enum, auto
 
 from connector import facts, notices
 from connector.lane_effects import Effect, Log, Post, Quit, React, Retire, Tell, Typing
-from connector.lane_events import Errand
+from connector.lane_events import Brought, Errand
 from connector.spend import NO_CAPS, Amount, Caps
 from connector.world import AT_CHILD, Phase, Round, World
 from engine import commands
@@ -147,6 +147,8 @@ class Base:
     touched: dict[str, None] = field(default_factory=dict)
     errands: dict[str, list[Errand]] = field(default_factory=dict)
     day_over: int = 0
+    fetching: set[str] = field(default_factory=set)
+    at_hand: Brought | None = None
 
     def record(self, fact: facts.AnyFact) -> None:
         """A fact, folded in at once; the shell puts it on the disk before any effect of this step."""
@@ -161,13 +163,17 @@ class Base:
         """Look at a lane ("" for the whole) again at this instant; a stale alarm changes nothing."""
         heapq.heappush(self.timers, (at, key))
 
+    def stands_in(self, round_: Round) -> int:
+        """The channel of the round's own message."""
+        channel = round_.parent or round_.channel
+        if channel == round_.message:  # a thread's first message stands in the channel above it
+            channel = self.world.lane(round_.lane).thread_of or channel
+        return channel
+
     def react(self, round_: Round, sign: str) -> None:
         """A sign on the round's own message."""
         if round_.reply_to:
-            channel = round_.parent or round_.channel
-            if channel == round_.message:  # a thread's first message stands in the channel above it
-                channel = self.world.lane(round_.lane).thread_of or channel
-            self.out.append(React(channel, round_.message, sign))  # type: ignore[arg-type]  # one of React's signs
+            self.out.append(React(self.stands_in(round_), round_.message, sign))  # type: ignore[arg-type]  # one of React's signs
 
     def owe(
         self, round_: Round, kind: str, number: int, text: str, *, retry: bool = False, extend: bool = False

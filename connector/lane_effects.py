@@ -34,6 +34,17 @@ class Tell:
 
 
 @dataclass(frozen=True, slots=True)
+class Fetch:
+    """Bring the files of a round: `Brought` follows, whatever becomes of them. The message stands in `channel`."""
+
+    round: str
+    lane: str
+    channel: int
+    message: int
+    files: tuple[facts.File, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class OpenThread:
     """Open (or find) the thread on a message; what is posted to it waits until then."""
 
@@ -133,6 +144,7 @@ Effect = (
     Spawn
     | Retire
     | Tell
+    | Fetch
     | OpenThread
     | Post
     | FilesOver

@@ -6,6 +6,7 @@ from typing import Literal
 from connector import facts
 from engine import commands
 from engine import events as engine
+from engine.commands import Image
 from engine.state import Advice
 
 
@@ -19,6 +20,31 @@ class Arrived:
     claim: facts.Claimed
     advice: Advice = Advice.QUEUE
     refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """One file that the agent does not get as it was sent: its name, and why (a sentence's middle)."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What became of a round's files, as `facts.Fetched`; with the pictures themselves, which no ledger keeps.
+
+    `missed` is what a person is told of. `some`: at least one file reaches the agent. `advice` as in `Arrived`.
+    """
+
+    round: str
+    lane: str
+    lines: tuple[str, ...]
+    pictures: tuple[str, ...] = ()
+    images: tuple[Image, ...] = ()
+    missed: tuple[Missed, ...] = ()
+    some: bool = True
+    advice: Advice = Advice.QUEUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +257,7 @@ class Tick:
 
 Input = (
     Arrived
+    | Brought
     | Overlooked
     | StopAsked
     | Hurry

@@ -6,9 +6,10 @@ waiting lane takes the slot. A waiting lane takes the slot of the least recently
 
 import heapq
 
-from connector import facts, notices
+from connector import facts, header, notices
 from connector.lane_base import SECOND, Kid, Model, Stand
 from connector.lane_effects import Behind, Spawn
+from connector.lane_files import Files
 from connector.lane_spend import Spending
 from connector.notices_outgoing import how_to_attach
 from connector.world import Phase, Round
@@ -19,7 +20,7 @@ SPREAD = SECOND // 4
 """Lanes behind a gate that has opened follow one another at this distance."""
 
 
-class Service(Spending):
+class Service(Files, Spending):
     """Serving lanes."""
 
     __slots__ = ()
@@ -29,6 +30,7 @@ class Service(Spending):
         if self.draining or self.stopping:
             return
         self.tell_capped(lane)
+        self.look_ahead(lane)
         round_ = self.next_round(lane)
         while round_ is not None and (round_.unsaid or self.spent(round_)):
             if round_.unsaid:  # its author took it back while its turn ran, and that turn is to begin anew
@@ -42,8 +44,9 @@ class Service(Spending):
                 heapq.heappush(self.wants, (since, lane))
         elif not self.free(kid) or self.dress(kid) or self.run_errand(kid) or round_ is None:
             return
-        elif self.may_take(kid, round_) and not self.gated(kid, round_):
+        elif self.may_take(kid, round_) and not self.gated(kid, round_) and self.here(round_):
             self.write(kid, round_)
+            self.look_ahead(lane)
 
     def spent(self, round_: Round) -> bool:
         """Whether it may not be written as an attempt any more (BEHAVIOUR §3.2)."""
@@ -166,8 +169,9 @@ class Service(Spending):
         kid.busy, kid.turn, kid.since = True, round_.turn, self.now
         kid.payer = round_.id, round_.author
         self.behind.pop(kid.lane, None)
-        text = round_.text if kid.introduced else noted(round_.text, self.introduction(kid.lane))
-        work = engine.Slash(round_.text) if round_.slash else engine.Text(noted(text, note))
+        text = header.filed(round_.text, round_.lines)
+        shown = text if kid.introduced else noted(text, self.introduction(kid.lane))
+        work = engine.Slash(text) if round_.slash else engine.Text(noted(shown, note), self.images(round_))
         kid.streak = kid.streak + 1 if self.older_wants(round_.at) else 0
         self.tell(kid, engine.Submit(round_.turn, work))
         self.log(

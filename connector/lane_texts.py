@@ -21,6 +21,12 @@ class Texts(Stops):
             self.end_stopped(round_, notices.stopped(Halted.QUEUED))
             self.touched[round_.lane] = None
 
+    def move_first(self, name: str) -> None:
+        """What waits goes to the front of its lane."""
+        if (round_ := self.waiting(name)) is not None:
+            self.record(facts.Moved(round_.id))
+            self.touched[round_.lane] = None
+
     def waiting(self, name: str) -> Round | None:
         """The round, if it still waits."""
         round_ = self.world.rounds.get(name)
@@ -45,6 +51,7 @@ class Texts(Stops):
         for round_ in [round_ for round_ in self.world.rounds.values() if round_.message == message]:
             known = True
             if round_.phase in {Phase.WAITING, Phase.BACKOFF}:
+                self.drop_owed(round_, "deleted")
                 self.record(facts.Ended(round_.id, "deleted"))
                 self.touched[round_.lane] = None
             elif not round_.unsaid:

@@ -12,11 +12,12 @@ import msgspec
 
 from connector import facts, notices
 from connector.attach_lines import WORD
-from connector.header import clean
+from connector.header import clean, filed
 from connector.lane_base import Kid, Stand
 from connector.lane_effects import Effect, FilesOver, OpenThread, Post
 from connector.lane_events import (
     Arrived,
+    Brought,
     Cancel,
     CardDone,
     ChildDown,
@@ -78,6 +79,7 @@ class Lanes(Places):
         self.erase_ended()
         rounds = dict.fromkeys(name for fact in self.kept if (name := facts.round_of(fact)))
         closed = tuple(name for name in rounds if name not in self.world.rounds)
+        self.forget_fetches(closed)
         return Stepped(tuple(self.kept), tuple(self.out), closed)
 
     def deadline(self) -> int | None:
@@ -89,6 +91,8 @@ class Lanes(Places):
         match given:
             case Arrived(claim, advice, refusal):
                 self.arrived(claim, advice, refusal)
+            case Brought():
+                self.files_brought(given)
             case Overlooked(channel, message):
                 self.see(channel, message)
             case StopAsked():
@@ -100,9 +104,7 @@ class Lanes(Places):
             case Cancel(name):
                 self.cancel(name)
             case MoveFirst(name):
-                if (round_ := self.waiting(name)) is not None:
-                    self.record(facts.Moved(round_.id))
-                    self.touched[round_.lane] = None
+                self.move_first(name)
             case Rewrite() | Deleted() | PlaceGone():
                 self.outside(given)
             case Forget() | Resume() | ChooseModel() | ChooseThinking() | Errand():
@@ -160,8 +162,22 @@ class Lanes(Places):
             self.open_thread(round_)
         self.touched[claim.lane] = None
         kid = self.kids.get(claim.lane)
-        if kid is not None and not claim.bot and claim.origin is facts.Origin.MESSAGE:
+        if kid is not None and joins(round_):
             self.add_to_run(kid, round_, advice)
+
+    def files_brought(self, given: Brought) -> None:
+        """A line with files is steered or interrupts, or waits, as it would now; what waited behind it follows (§4)."""
+        round_ = self.brought(given)
+        kid = self.kids.get(round_.lane) if round_ is not None else None
+        if kid is None:
+            return
+        for name in self.world.lane(kid.lane).waiting:
+            waits = self.world.rounds[name]
+            if not joins(waits) or (waits.pictures and not self.holds(waits)):
+                return
+            self.add_to_run(kid, waits, given.advice)
+            if self.world.rounds[name].phase is Phase.WAITING:
+                return
 
     def full(self, lane: str, author: int) -> str:
         """Why one more message of this author cannot wait here, "" if it can."""
@@ -211,7 +227,7 @@ class Lanes(Places):
             return
         if self.draining or self.stopping or self.cap_on(round_):
             return
-        if advice is Advice.STEER and self.world.lane(kid.lane).waiting == (round_.id,):
+        if advice is Advice.STEER and self.world.lane(kid.lane).waiting[:1] == (round_.id,):
             self.record(facts.Written(round_.id, kid.child, kind="steer"))
             written = self.world.rounds[round_.id]
             self.tell_steer(kid, written)
@@ -226,7 +242,7 @@ class Lanes(Places):
 
     def tell_steer(self, kid: Kid, round_: Round) -> None:
         """Hand a recorded steer to the engine."""
-        self.tell(kid, engine.SteerIn(round_.turn, engine.Text(round_.text)))
+        self.tell(kid, engine.SteerIn(round_.turn, engine.Text(filed(round_.text, round_.lines), self.images(round_))))
         self.log("steer.sent", lane=kid.lane, message_id=round_.message, child=kid.child, attempt=round_.attempts)
 
     def steers(self, lane: str) -> bool:
@@ -339,6 +355,12 @@ class Lanes(Places):
             running = any(not kid.fell and self.at_child(lane) for lane, kid in self.kids.items())
             if not running or self.now >= self.due:
                 self.quit(1, self.draining)
+
+
+def joins(round_: Round) -> bool:
+    """Whether it is a person's line that nobody was given yet, with its files told of: it may go into a run."""
+    person = not round_.bot and round_.origin is facts.Origin.MESSAGE
+    return person and not round_.writes and not round_.unfetched
 
 
 def restored(lanes: Lanes, known: tuple[facts.AnyFact, ...]) -> Lanes:

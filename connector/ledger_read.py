@@ -91,6 +91,19 @@ def _refuse_version(path: Path, version: int) -> None:
         )
 
 
+def last_steps(db: sqlite3.Connection, count: int) -> list[tuple[int, int, Step]]:
+    """The newest `count` facts of all, oldest first: sequence number, message (0: of none) and step."""
+    rows = db.execute(
+        "SELECT facts.seq, facts.at, facts.round, rounds.lane, rounds.message, facts.body"
+        " FROM facts LEFT JOIN rounds ON rounds.round = facts.round ORDER BY facts.seq DESC LIMIT ?",
+        (count,),
+    ).fetchall()
+    return [
+        (seq, message or 0, Step(at, round_ or "", lane or "", _decoder.decode(body)))
+        for seq, at, round_, lane, message, body in reversed(rows)
+    ]
+
+
 def steps_of(db: sqlite3.Connection, message: int) -> list[Step]:
     """Everything recorded of one message, over all its rounds, oldest first."""
     if message > _LARGEST:

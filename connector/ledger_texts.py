@@ -22,9 +22,13 @@ _encoder = msgspec.json.Encoder()
 
 
 def without_text(fact: AnyFact) -> AnyFact:
-    """The fact without what people or the model wrote."""
+    """The fact without what people or the model wrote, and without the names of files."""
     match fact:
-        case facts.Claimed() | facts.Edited() | facts.Answered() | facts.Owed():
+        case facts.Claimed():
+            return msgspec.structs.replace(fact, text="", files=())
+        case facts.Fetched():
+            return msgspec.structs.replace(fact, lines=(), pictures=())
+        case facts.Edited() | facts.Answered() | facts.Owed():
             return msgspec.structs.replace(fact, text="")
         case facts.StopMarked():
             return msgspec.structs.replace(fact, said="")
@@ -58,7 +62,8 @@ def prune(db: sqlite3.Connection, before: int, after: int | None) -> int | None:
         "  OR coalesce((SELECT max(later.seq) FROM facts AS later WHERE later.round = facts.round) > :last, 0)"
         " FROM facts LEFT JOIN rounds ON rounds.round = facts.round"
         " WHERE facts.seq > :start AND facts.seq <= :last"
-        '  AND (facts.body LIKE \'%"text":"_%\' OR facts.body LIKE \'%"said":"_%\')'
+        '  AND (facts.body LIKE \'%"text":"_%\' OR facts.body LIKE \'%"said":"_%\''
+        '  OR facts.body LIKE \'{"fact":"fetched"%\')'
         " ORDER BY facts.seq LIMIT :chunk",
         {"start": start, "last": (last := _last_before(db, before)), "chunk": CHUNK},
     ).fetchall()

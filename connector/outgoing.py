@@ -17,7 +17,7 @@ import msgspec
 from connector import facts
 from connector import notices_outgoing as notices
 from connector.attach_lines import named, sent_name, shown_name
-from connector.beneath import Refused, opened
+from connector.beneath import Forbidden, Refused, opened
 from connector.ports import Attached, Part
 from connector.post_parts import Packed
 
@@ -105,7 +105,8 @@ class Outgoing:
         refused: list[str] = []
         shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):  # every copy will say so
-            folder.mkdir(mode=0o700, parents=True)
+            self._kept.mkdir(mode=0o700, exist_ok=True)
+            folder.mkdir(mode=0o700)
         for path in paths[: self._bounds.files]:
             try:
                 size = self._copy(path, lane, folder / str(len(files)))
@@ -121,55 +122,53 @@ class Outgoing:
 
     def _copy(self, path: str, lane: str, to: Path) -> int:
         """Copy one file; its size. Raises Refused."""
-        base, names = self._place(path, lane)
-        with opened(base, names, self._ours) as source:
+        with opened(*self._place(path, lane)) as source:
             data = self._read(source)
         try:
             _write(to, data)
         except OSError as error:
+            with suppress(OSError):
+                to.unlink()
             raise Refused(notices.UNKEPT) from error
         return len(data)
 
     def _read(self, source: int) -> bytes:
         """A file's content; one that grows while it is read is left where it is too large."""
         most = self._bounds.size
+        if os.fstat(source).st_size > most:
+            raise Refused(notices.too_large(most))
         chunks: list[bytes] = []
         left = most + 1
         try:
-            known = os.fstat(source).st_size
-            while known <= most and left > 0 and (chunk := os.read(source, min(_CHUNK, left))):
+            while left > 0 and (chunk := os.read(source, min(_CHUNK, left))):
                 chunks.append(chunk)
                 left -= len(chunk)
         except OSError as error:
             raise Refused(notices.UNREADABLE) from error
-        if known > most or left <= 0:
+        if left <= 0:
             raise Refused(notices.too_large(most))
         return b"".join(chunks)
 
     # -- where a file may lie --------------------------------------------------------------------------------------
 
-    def _place(self, path: str, lane: str) -> tuple[Path, Names]:
-        """The folder a path begins in and the names below it, by its letters alone. Raises Refused.
+    def _place(self, path: str, lane: str) -> tuple[Path, Names, Forbidden]:
+        """The folder a path begins in, the names below it, and what may not be met there. Raises Refused.
 
-        So a path outside is refused in the same words whether anything is there or not.
+        Decided by its letters alone: a path outside is refused in the same words whether anything is there or not.
         """
         parts = _parts(path)
+        workspaces = _spellings(self._workspace)
+        outboxes = [(*state, OUTBOX, lane) for state in _spellings(self._state)]
+        whole = [parts] if path.startswith("/") else [(*folder, *parts) for folder in workspaces]
         if ".." in parts:
             raise Refused(notices.OUTSIDE)
-        workspaces = _spellings(self._workspace)
-        whole = [parts] if path.startswith("/") else [(*folder, *parts) for folder in workspaces]
-        outboxes = [(*state, OUTBOX, lane) for state in _spellings(self._state)] if lane.isdigit() else []
-        for folders, base, above in ((outboxes, self._state, (OUTBOX, lane)), (workspaces, self._workspace, ())):
-            for folder in folders:
-                for names in whole:
-                    if names[: len(folder)] == folder:
-                        below = names[len(folder) :]
-                        if any(name.startswith(".") for name in below):
-                            raise Refused(notices.HIDDEN)
-                        if not above and _within(self._workspace, self._state):
-                            raise Refused(notices.OURS)
-                        return base, (*above, *below)
-        raise Refused(notices.OUTSIDE)
+        if (below := _below(outboxes, whole)) is not None:
+            return self._state, (OUTBOX, lane, *below), _nothing
+        if (below := _below(workspaces, whole)) is None:
+            raise Refused(notices.OUTSIDE)
+        if self._workspace.resolve().is_relative_to(self._state.resolve()):
+            raise Refused(notices.OURS)
+        return self._workspace, below, self._ours
 
     def _ours(self, folder: os.stat_result) -> bool:
         """Whether this is the state folder, by whatever name it was reached."""
@@ -189,8 +188,19 @@ def _spellings(folder: Path) -> list[Names]:
     return list(dict.fromkeys(_parts(str(name)) for name in (os.path.abspath(folder), folder.resolve())))  # noqa: PTH100 - resolve() would follow links here
 
 
-def _within(folder: Path, other: Path) -> bool:
-    return folder.resolve().is_relative_to(other.resolve())
+def _below(folders: list[Names], whole: list[Names]) -> Names | None:
+    """The names below one of these folders, None where the path lies below none. Raises Refused for a hidden one."""
+    for folder in folders:
+        for names in whole:
+            if names[: len(folder)] == folder:
+                if any(name.startswith(".") for name in names[len(folder) :]):
+                    raise Refused(notices.HIDDEN)
+                return names[len(folder) :]
+    return None
+
+
+def _nothing(_: os.stat_result) -> bool:
+    return False
 
 
 def _line(path: str, why: str) -> str:

@@ -15,7 +15,9 @@ from connector.people_desk import Acted, Desk
 from connector.people_dialogs import DialogActs
 from connector.ports import Commanded, Pressed
 from connector.queue_page import page_of, queue_page
+from connector.spend import day_end, day_of
 from connector.world import Phase, Round
+from engine.events import SECOND
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,12 @@ class Buttons:
         return claim if channel == heard.place.channel else None
 
     async def _hurry(self, heard: Acted, round_: Round, over: str) -> None:
+        """The wait is over; where a spending cap would hold the message back all the same, that is said instead."""
+        lanes = self.desk.dispatcher.lanes
+        if (scope := lanes.cap_on(round_)) is not None:
+            until = day_end(day_of(self.desk.clock.now())) // SECOND
+            await heard.answer(notices_spend.capped(scope, lanes.rules.spend.of(scope), until))
+            return
         done = await self._does(Hurry(round_.id), facts.Hurried)
         await heard.answer(notices.retrying() if done else over)
 

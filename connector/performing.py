@@ -15,6 +15,7 @@ from connector.lane_effects import (
     Behind,
     Effect,
     ErrandDone,
+    Fetch,
     FilesOver,
     Log,
     OpenThread,
@@ -84,6 +85,7 @@ class Hands:
     spawn: Callable[[Coroutine[Any, Any, None]], None]
     ask: Callable[[Input], Coroutine[Any, Any, Stepped]]
     errand_done: Callable[[ErrandDone], None]
+    fetch: Callable[[Fetch], None]
     quit: Callable[[Quit], None]
 
 
@@ -103,6 +105,8 @@ class Performing:
                 self._hands.children().retire(lane, child)
             case Tell(lane, child, given):
                 self._hands.children().tell(lane, child, given)
+            case Fetch():
+                self._hands.fetch(effect)
             case OpenThread():
                 self._hands.threads.expect(effect)
                 self._hands.spawn(self._open_thread(effect))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from connector.messages import Author, Message, Place
+from connector.messages import Attachment, Author, Message, Place
 
 UNKNOWN_CHANNEL = 10003
 """Discord's code for a channel or thread that is not there any more."""
@@ -130,6 +130,10 @@ class Discord(Protocol):
 
     async def posted_with(self, channel: int, part: Part, after: int) -> int | None:
         """Our own message in this channel newer than `after` that has this part's nonce or content, if any."""
+        ...
+
+    async def files(self, channel: int, message: int) -> tuple[Attachment, ...]:
+        """The files of a message as Discord names and signs them now, those of what was forwarded with it behind."""
         ...
 
     async def open_thread(self, channel: int, message: int, name: str) -> int:

@@ -34,7 +34,8 @@ class Round:
     against asking again (BEHAVIOUR §6). `first`: it was moved to the front. `owed`: keys of posts outstanding.
     `capped`: scope and day of the spending cap that it was last told of.
     `late`: its author was shown that a change came too late; `unsaid`: its message is deleted.
-    `code`: its terminal state, "" while pending.
+    `code`: its terminal state, "" while pending. `files` came with it; `fetched`: how often it was told what became
+    of them, `lines` for the child and `pictures` in the lane's inbox being the last word.
     """
 
     id: str
@@ -74,6 +75,10 @@ class Round:
     late: bool = False
     unsaid: bool = False
     code: str = ""
+    files: tuple[facts.File, ...] = ()
+    fetched: int = 0
+    lines: tuple[str, ...] = ()
+    pictures: tuple[str, ...] = ()
 
     @property
     def pending(self) -> bool:
@@ -84,6 +89,11 @@ class Round:
     def turn(self) -> str:
         """The engine's name for the last write of this round."""
         return f"{self.id}@{self.writes}"
+
+    @property
+    def unfetched(self) -> bool:
+        """Whether nobody knows yet what becomes of its files: it cannot be asked."""
+        return bool(self.files) and not self.fetched
 
     @property
     def slash(self) -> bool:
@@ -109,6 +119,7 @@ RoundFact = (
     | facts.Capped
     | facts.Late
     | facts.Unsaid
+    | facts.Fetched
 )
 
 
@@ -165,6 +176,8 @@ def told(round_: Round, fact: RoundFact) -> Round:
             return replace(round_, late=True)
         case facts.Unsaid():
             return replace(round_, unsaid=True)
+        case facts.Fetched(lines=lines, pictures=pictures):
+            return replace(round_, fetched=round_.fetched + 1, lines=lines, pictures=pictures)
         case _:
             assert_never(fact)
 

@@ -143,7 +143,7 @@ def _read(source: Path) -> dict[str, Any]:
     try:
         text = source.read_bytes().decode("utf-8-sig")
     except OSError as error:
-        mend = "name a readable file with --config, or write one (the README shows the few lines it needs)"
+        mend = "name a readable file with --config, or write one with pi-connector init"
         raise _unreadable(source, f"cannot be read: {error.strerror or error}", mend) from None
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1

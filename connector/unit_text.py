@@ -35,13 +35,16 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What holds after all files were read: by section and directive the values in order, those reset left out."""
+    """What holds after all files were read: by section and directive the values in order, those reset left out.
+
+    A directive that was reset, and given nothing since, has one empty value: for some that says more than none at all.
+    """
 
     directives: Mapping[tuple[str, str], tuple[Line, ...]] = field(default_factory=dict)
 
     def all(self, name: str, section: str = SECTION_SERVICE) -> tuple[str, ...]:
         """Return every value of a directive, in order."""
-        return tuple(line.value for line in self.directives.get((section, name), ()))
+        return tuple(line.value for line in self.directives.get((section, name), ()) if line.value)
 
     def last(self, name: str, section: str = SECTION_SERVICE) -> str:
         """Return the value of a directive that has one; "" where it is not set."""
@@ -50,16 +53,16 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A directive whose value is not the shipped one; `file` is where the deviating value stands, "" for nowhere."""
+    """A directive whose value is not the shipped one: `installed` is None, and `file` "", where it is not there."""
 
     name: str
     shipped: str
-    installed: str
+    installed: str | None
     file: str
 
     def words(self) -> str:
         """Return it as a person reads it."""
-        return f"{self.name}={self.shipped}" + (f" is {self.installed}" if self.installed else " is missing")
+        return f"{self.name}={self.shipped} is {'missing' if self.installed is None else self.installed or 'empty'}"
 
 
 def read(files: Iterable[tuple[str, str]]) -> Unit:
@@ -72,14 +75,13 @@ def read(files: Iterable[tuple[str, str]]) -> Unit:
                 section = match[1]
                 continue
             key, equals, value = line.partition("=")
-            lines = found.setdefault((section, key.strip()), [])
             if not equals:
                 continue
-            if value.strip():
-                lines.append(Line(value.strip(), name))
-            else:
+            lines = found.setdefault((section, key.strip()), [])
+            if not value.strip() or (lines[-1:] and not lines[-1].value):
                 lines.clear()
-    return Unit({place: tuple(lines) for place, lines in found.items() if lines})
+            lines.append(Line(value.strip(), name))
+    return Unit({place: tuple(lines) for place, lines in found.items()})
 
 
 def _lines(text: str) -> Iterable[str]:
@@ -108,9 +110,9 @@ def drifts(shipped: Unit, installed: Unit) -> tuple[Drift, ...]:
         there = installed.directives.get((section, name), ())
         if len(lines) > 1 or name == "Environment":
             values = {line.value for line in there}
-            found += [Drift(name, line.value, "", "") for line in lines if line.value not in values]
+            found += [Drift(name, line.value, None, "") for line in lines if line.value not in values]
         elif not there:
-            found.append(Drift(name, lines[-1].value, "", ""))
+            found.append(Drift(name, lines[-1].value, None, ""))
         elif not _holds(name, lines[-1].value, there[-1].value):
             found.append(Drift(name, lines[-1].value, there[-1].value, there[-1].file))
     return tuple(found)

@@ -1,16 +1,23 @@
 """Settings turned into the values that the parts take; it builds no part and starts nothing."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from connector import fetching
 from connector.access import Rules
 from connector.children import Nursery
 from connector.commands_session import SESSION_COMMANDS
-from connector.environment import child_environment
+from connector.download import Doors
+from connector.environment import child_environment, plain_environment
 from connector.gateway import Options
+from connector.inbox import Inbox
 from connector.interactions import COMMANDS
 from connector.lane_base import LaneRules
+from connector.logs import Log
 from connector.outgoing import Bounds, Outgoing
+from connector.pictures import AT_ONCE, Worker
+from connector.ports import Discord
 from connector.settings import Settings, nanoseconds
 from connector.spend import Caps
 from connector.token import Token
@@ -105,4 +112,23 @@ def discord_options(settings: Settings, token: Token) -> Options:
         roles=settings.access.roles,
         guilds=settings.access.guilds,
         commands=(*COMMANDS, *SESSION_COMMANDS),
+    )
+
+
+def file_tools(
+    settings: Settings, environ: Mapping[str, str], state: Path, discord: Discord, log: Log
+) -> fetching.Tools:
+    """How files of messages are brought into the inboxes below the state folder."""
+    api = settings.discord
+    return fetching.Tools(
+        fetching.Bounds(
+            max_bytes=settings.files.max_bytes,
+            max_message=settings.files.max_message,
+            remote=settings.agent.remote,
+            doors=Doors(api.api_base if api.custom_api else None),
+        ),
+        Inbox(state, settings.files.max_lane),
+        Worker(plain_environment(environ), log, asyncio.Semaphore(AT_ONCE)),
+        discord,
+        log,
     )

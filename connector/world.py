@@ -225,6 +225,7 @@ class World:
                 bot=fact.bot,
                 origin=fact.origin,
                 parent=parent,
+                files=fact.files,
             )
         )
 

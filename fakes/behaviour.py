@@ -142,7 +142,10 @@ class RefuseConnection:
 
 @dataclass(frozen=True, slots=True)
 class Recount:
-    """An answer made of what the child knows: `"dialog"` (what was chosen) or `"session"` (its user texts)."""
+    """An answer made of what the child knows.
+
+    `"dialog"`: what was chosen; `"session"`: its user texts; `"seen"`: pictures and bracketed lines of the newest one.
+    """
 
     what: str
 

@@ -50,7 +50,7 @@ class FakeDiscord(Acting):
     ) -> None:
         super().__init__()
         self._port = Port(port)
-        host = f"127.0.0.1:{self._port.number}"
+        self._host = host = f"127.0.0.1:{self._port.number}"
         self.token = token
         self.rest_base = f"http://{host}{API}"
         self.gateway_url = f"ws://{host}/gw/"
@@ -73,13 +73,27 @@ class FakeDiscord(Acting):
         )
         self.faults = self.gateway.faults = Faults(self.gateway, self._down, self._up)
         self._rest = Rest(self.mind, self.faults, token, _spec() if validate else None, self.changes.tell)
-        self.mind.publish = self.gateway.publish
+        self._watching: list[Callable[[str, Json], None]] = []
+        self.mind.publish = self._publish
         app = web.Application(client_max_size=64 << 20)
         app.router.add_route("*", "/{tail:.*}", self._handle)
         self._server = Server(app, self._port)
         self.guild: Place = self.add_guild(guild_name)
 
+    def _publish(self, event: str, payload: Json) -> None:
+        for watcher in list(self._watching):
+            watcher(event, payload)
+        self.gateway.publish(event, payload)
+
+    def watch(self, watcher: Callable[[str, Json], None]) -> Callable[[], None]:
+        """Tell a watcher every event's name and payload, as the gateway does; what is returned ends that."""
+        self._watching.append(watcher)
+        return lambda: self._watching.remove(watcher)
+
     async def _handle(self, request: web.Request) -> web.StreamResponse:
+        if request.host != self._host or "Origin" in request.headers:
+            # A browser led here by some page; bots call this address by its name, and no page sent them.
+            return web.Response(status=403)
         first = request.path.split("/")[1]
         if first in ("gw", "resume"):
             return await self.gateway.handle(request, resume_host=first == "resume")
@@ -156,7 +170,11 @@ class FakeDiscord(Acting):
         """The content of a message's attachment."""
         message = self.mind.sim.messages[self.mind.where(message_id)][message_id]
         url = next(a["url"] for a in message.attachments if a["filename"] == name)
-        return self.mind.cdn.files[url.removeprefix(self.mind.cdn.base)].data
+        return self.mind.cdn.files[url.removeprefix(self.mind.cdn.base).partition("?")[0]].data
+
+    def expire_files(self) -> None:
+        """A day or so has passed: the addresses of files that were told so far hold no longer."""
+        self.mind.cdn.expire()
 
     def reactions(self, message_id: int) -> list[str]:
         """The bot's reactions on a message, in order."""

@@ -36,6 +36,19 @@ class LoopbackCdn:
     def __init__(self, base: str) -> None:
         self.base = base
         self.files: dict[str, Upload] = {}
+        self._signing = 1
+
+    def expire(self) -> None:
+        """From now on no address that was told before holds; a message that is read again tells new ones."""
+        self._signing += 1
+
+    def signed(self, url: str) -> str:
+        """The address as it is told now."""
+        return f"{url.partition('?')[0]}?ex={self._signing}"
+
+    def find(self, path: str, expires: str) -> Upload | None:
+        """What an address leads to: nothing, once it has expired."""
+        return self.files.get(path) if expires == str(self._signing) else None
 
     def store_attachment(
         self, attachment_id: int, channel_id: int, filename: str, data: bytes, description: str | None
@@ -50,7 +63,7 @@ class LoopbackCdn:
         path = f"/attachments/{channel_id}/{attachment_id}/{quote(upload.name)}"
         self.files[path] = upload
         kind = upload.content_type or mimetypes.guess_type(upload.name)[0] or "application/octet-stream"
-        url = self.base + path
+        url = self.signed(self.base + path)
         attachment: Json = {
             "id": str(attachment_id),
             "filename": upload.name,

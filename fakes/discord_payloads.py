@@ -28,6 +28,8 @@ class Facts:
     """The thread opened on a message (ids as strings), or None."""
     pressed: Callable[[str], str | None]
     """The message whose component began an interaction, or None."""
+    signed: Callable[[str], str]
+    """The address of a file as it is told now."""
 
 
 def mend(value: Any, facts: Facts) -> Any:
@@ -53,6 +55,8 @@ def mend(value: Any, facts: Facts) -> Any:
         del out["response_message_id"]
     if "content_type" in out and "proxy_url" in out and out.get("description", "") is None:
         del out["description"]
+    if "content_type" in out and "proxy_url" in out:
+        out["url"], out["proxy_url"] = facts.signed(out["url"]), facts.signed(out["proxy_url"])
     return out
 
 

@@ -79,7 +79,9 @@ class Sim:
         """The body each message of the bot was posted with, by message id."""
         self.publish: Publish = lambda _event, _payload: None
         self._posting: Json | None = None
-        self._facts = Facts(str(self.sim.bot_user.id), self._all_bot_role_ids, self._thread_of, self._pressed)
+        self._facts = Facts(
+            str(self.sim.bot_user.id), self._all_bot_role_ids, self._thread_of, self._pressed, self.cdn.signed
+        )
         self.sim.subscribers.append(self._heard)
 
     @property

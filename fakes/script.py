@@ -8,6 +8,7 @@ whatever comes after a word and its numbers changes nothing. A text that begins 
 `echo TEXT`            answers `echo: TEXT`
 `slow MS`              the answer streams over MS
 `long N`               an answer of about N characters, in paragraphs
+`fence N`              a sentence and a fence of about N characters of code
 `huge BYTES`           an answer of that size, in 4 KiB pieces
 `empty`                an answer without text
 `length`               an answer cut by the length limit
@@ -15,6 +16,7 @@ whatever comes after a word and its numbers changes nothing. A text that begins 
 `think`                thinks before it answers
 `usage TOKENS`         the answer costs that many tokens in
 `attach PATH...`       makes small files there (inside the working folder) and answers with lines `attach: PATH`
+`seen`                 answers with the bracketed lines and the pictures that came with the text
 `recall`               answers with all user texts of the session
 `tool MS [NAME]`       one tool call (bash unless named), then the answer
 `tools N MS`           N at once, the last one finishing first
@@ -218,6 +220,12 @@ def _long(size: float, _answer: b.Text) -> b.Plan:
     return b.Plan((b.Text(text[: int(size)], chunks=max(3, int(size) // 200)),))
 
 
+def _fence(size: float, _answer: b.Text) -> b.Plan:
+    row = "    print({:3}, 'a line of a function that is longer than one message')\n"
+    lines = "".join(row.format(number) for number in range(int(size) // len(row) + 1))
+    return b.Plan((b.Text(f"Here it is:\n\n```python\ndef lines():\n{lines}```", chunks=20),))
+
+
 def _attach(rest: list[str], _answer: b.Text) -> b.Plan | None:
     if not rest:
         return None
@@ -233,6 +241,7 @@ def _bash(rest: list[str], answer: b.Text) -> b.Plan | None:
 _ANSWERS: dict[str, _Made] = {
     "slow": _need(lambda ms, a: b.Plan((_streamed(a, ms),))),
     "long": _need(_long),
+    "fence": _need(_fence),
     "huge": _need(lambda n, _: b.Plan((b.Text("y" * int(n), chunks=max(3, int(n) // 4096)),))),
     "empty": _just(lambda _: b.Plan((b.Text("", chunks=1),))),
     "length": _just(lambda a: b.Plan((replace(a, finish="length"),))),
@@ -240,6 +249,7 @@ _ANSWERS: dict[str, _Made] = {
     "think": _just(lambda a: b.Plan((replace(a, think="Let me think about that."),))),
     "usage": _need(lambda n, a: b.Plan((replace(a, usage=(int(n), 10)),))),
     "attach": _attach,
+    "seen": _just(lambda _: b.Plan((b.Recount("seen"),))),
     "recall": _just(lambda _: b.Plan((b.Recount("session"),))),
     "tool": _tool,
     "tools": _tools,

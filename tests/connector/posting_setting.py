@@ -8,7 +8,7 @@ from typing import Any
 
 from connector import facts
 from connector.logs import Logs
-from connector.messages import Message, Place
+from connector.messages import Attachment, Message, Place
 from connector.outgoing import Outgoing
 from connector.ports import Controls, Part
 from connector.posting import Posting
@@ -71,6 +71,10 @@ class Plain:
     async def posted_with(self, channel: int, part: Part, after: int) -> int | None:
         await self._meet("look", channel, part.nonce, after)
         return self.found
+
+    async def files(self, channel: int, message: int) -> tuple[Attachment, ...]:
+        await self._meet("files", channel, message)
+        return ()
 
     async def open_thread(self, channel: int, message: int, name: str) -> int:
         await self._meet("thread", channel, message, name)

@@ -4,11 +4,14 @@ A door is a slash command, an entry of a message's menu, an option that complete
 of any kind is tried here without this file being changed, or fails for having no example below.
 """
 
+import ast
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
+import connector
 from connector import facts, notices
 from connector.access import Rules
 from connector.commands_session import SESSION_COMMANDS
@@ -106,6 +109,8 @@ class Doors:
 
     def pressing(self, who: Person, name: str, message: int = 0) -> Callable[[], Awaitable[Act]]:
         custom_id = name.format(**self.names)
+        if custom_id.endswith(":menu"):
+            return lambda: self.home.world.select(who, message or self.under(name), custom_id, ["0"], force=True)
         return lambda: self.home.world.click(who, message or self.under(name), custom_id, force=True)
 
     def filling(self, who: Person, place: Place, name: str = "input") -> Callable[[], Awaitable[Act]]:
@@ -158,6 +163,31 @@ def test_every_kind_of_custom_id_is_tried() -> None:
     assert all(name.startswith(prefix) for prefix, names in BUTTONS.items() for name in names)
 
 
+def made_by_the_code() -> set[str]:
+    """Every form of `custom_id` that a literal of the connector makes, `{}` for what is filled in."""
+    found = set[str]()
+    for file in Path(connector.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.JoinedStr):
+                parts = (part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+                text = "".join(map(str, parts))
+                if text.startswith(PREFIXES) and not set(text) & set(" \n"):
+                    found.add(text)
+    return found
+
+
+def test_every_form_of_custom_id_that_the_code_makes_is_tried() -> None:
+    """A button, menu or form that is new needs an example above."""
+    examples = [name for names in BUTTONS.values() for name in names]
+    untried = [
+        form
+        for form in made_by_the_code()
+        if not any(re.fullmatch(re.escape(form).replace(r"\{\}", "[^:]+"), name) for name in examples)
+    ]
+    assert untried == []
+    assert len(made_by_the_code()) >= len(PREFIXES)
+
+
 def test_every_registered_command_is_tried() -> None:
     settings = Settings.model_validate({"access": {"users": [1]}})
     assert discord_options(settings, Token(Secret("x"), "a test")).commands == SPECS
@@ -170,6 +200,7 @@ async def test_a_stranger_finds_every_door_shut(home: House) -> None:
         await doors.nothing(doors.using(eve, general, spec), notices.refused())
     for name in (name for names in BUTTONS.values() for name in names):
         await doors.nothing(doors.pressing(eve, name), notices.refused())
+    await doors.nothing(doors.pressing(eve, "dialog:nobody:open"), notices.refused())
     for name in ("input", "editor", "confirm", "nothing"):
         await doors.nothing(doors.filling(eve, general, name), notices.refused())
     await doors.nothing(doors.pressing(eve, "elsewhere:7"), notices.outdated())

@@ -209,6 +209,22 @@ def test_each_key_in_the_environment_is_offered_and_its_value_written_nowhere(
     assert [value for value in keys.values() if value in written] == []
 
 
+@pytest.mark.parametrize("named", ["option", "variable"])
+def test_another_place_for_the_configuration_takes_everything_along(
+    house: House, named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = house.folder / "else where" / "bot.toml"
+    environ = house.environ | ({"PI_CONNECTOR_CONFIG": str(file)} if named == "variable" else {})
+    script = Script(io.StringIO("\n\n\n7\n"))
+    init.run(file if named == "option" else None, "work", environ, offline=True, asker=script)
+    assert {path.name for path in file.parent.iterdir()} == {"bot.toml", "pi-connector@.service"}
+    assert not house.own.exists()
+    said = capsys.readouterr().out
+    assert (f" run --config '{file}' " in said) == (named == "option")
+    assert f"sed '/^token_file/d' '{file}' | sudo install -Dm 640 " in said
+    assert "pi-connector@work" in said
+
+
 def test_a_configuration_that_cannot_be_read_is_neither_guessed_at_nor_replaced(house: House) -> None:
     house.own.mkdir(parents=True)
     (house.own / "connector.toml").write_text("[access]\nusr = [1]\n")

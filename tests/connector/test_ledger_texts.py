@@ -5,7 +5,9 @@ import io
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import get_args
 
+import msgspec
 import pytest
 
 from connector import facts, ledger_texts
@@ -39,9 +41,10 @@ async def opened(folder: Path) -> AsyncIterator[Ledger]:
 def texts(number: int, round_: str = "") -> list[facts.AnyFact]:
     """What a message leaves that was edited, answered and stopped, and has a notice."""
     name = round_ or str(number)
-    claim = facts.Claimed(name, "11", 11, number, number, 1, "ann", f"[discord] #x\n\n{SECRET}", at=number)
+    text, files = f"[discord] #x\n\n{SECRET}", (facts.File(5, f"{SECRET}.txt", 5, url=f"https://cdn/{SECRET}"),)
     return [
-        claim,
+        facts.Claimed(name, "11", 11, number, number, 1, "ann", text, at=number, files=files),
+        facts.Fetched(name, (f"file: {SECRET}.txt",), (f"{number}-1.{SECRET}",)),
         facts.Edited(name, f"[discord] #x\n\nno, {SECRET}"),
         facts.Written(name, 1),
         facts.Answered(name, 1, f"echo: {SECRET}"),
@@ -89,7 +92,7 @@ async def test_a_round_that_is_not_over_keeps_its_text_until_it_is(tmp_path: Pat
     """A restart must find what it has to ask or to post."""
     async with opened(tmp_path) as ledger:
         await ledger.commit([*texts(7)[:-1], facts.Unsaid("7"), facts.Erased(7)], at=1)
-        assert (await ledger.story("7"))[:7] == texts(7)[:-1]
+        assert (await ledger.story("7"))[:8] == texts(7)[:-1]
         await ledger.commit([texts(7)[-1], facts.Erased(7)], at=2, closed=["7"])
         assert holding(ledger) == []
 
@@ -234,3 +237,16 @@ async def test_a_disk_that_refuses_is_tried_again_the_next_day(tmp_path: Path, m
         monkeypatch.setattr(ledger, "prune", broken)
         await days_of(ledger, 30, until=101)
     assert tried == [int(days * DAY * 1e9) for days in (70, 71)]
+
+
+def test_no_kind_of_fact_with_a_text_is_forgotten() -> None:
+    """Fields that hold what people or the model wrote have these names (`connector.tracing`)."""
+    kinds = [kind for kind in get_args(facts.AnyFact) if {"text", "said"} & set(kind.__struct_fields__)]
+    kept = []
+    for kind in kinds:
+        blank = {field.name: field.name for field in msgspec.structs.fields(kind) if field.required}
+        whole = kind(**{**blank, **{name: SECRET for name in ("text", "said") if name in kind.__struct_fields__}})
+        if SECRET in str(without_text(whole)):
+            kept.append(kind)
+    assert kinds
+    assert kept == []

@@ -181,6 +181,21 @@ def test_a_working_folder_within_the_state_folder_has_nothing_to_send(tmp_path: 
     assert ground.sent(outgoing.pack(owed(f"{ground.outbox}/made.txt", key="8/answer/1")))[0] == [("made.txt", b"made")]
 
 
+def test_a_working_folder_that_becomes_the_state_folder_in_between_is_not_entered(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.open
+
+    def swapping(name: Path, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if name == ground.work:
+            ground.work.rename(ground.folder / "moved")
+            ground.work.symlink_to(ground.state)
+        return real(name, flags, mode, dir_fd=dir_fd)
+
+    monkeypatch.setattr("connector.beneath.os.open", swapping)
+    assert ground.one("ledger.db") == notices.OURS
+
+
 def test_folders_that_are_links_by_the_operators_will_are_their_own_names(tmp_path: Path) -> None:
     ground = Ground(tmp_path)
     (tmp_path / "to-work").symlink_to("work")
@@ -243,6 +258,12 @@ def test_a_folder_that_is_moved_away_after_it_was_opened_is_still_the_one(
 
     monkeypatch.setattr("connector.beneath.os.open", swapping)
     assert ground.one("sub/a.txt") == b"one"
+
+
+def test_a_file_that_is_too_large_already_is_not_read(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    (ground.work / "big").write_bytes(b"x" * 1001)
+    monkeypatch.delattr("connector.outgoing.os.read")
+    assert ground.one("big") == "it is larger than 1000 bytes"
 
 
 @pytest.mark.parametrize(("size", "fits"), [(1000, True), (1001, False)])
@@ -356,11 +377,28 @@ def test_a_copy_is_for_us_alone_and_goes_when_it_is_not_owed(ground: Ground) -> 
         Path(outgoing.pack(owed("sub/a.txt", key=key)).files[0].kept) for key in ("7/answer/1", "8/answer/1", "9/x")
     ]
     assert {stat.S_IMODE(path.stat().st_mode) for path in kept} == {0o600}
-    assert {stat.S_IMODE(path.parent.stat().st_mode) for path in kept} == {0o700}
+    folders = {folder for path in kept for folder in (path.parent, path.parent.parent)}
+    assert {stat.S_IMODE(folder.stat().st_mode) for folder in folders} == {0o700}
     outgoing.forget("7/answer/1")
     assert [path.exists() for path in kept] == [False, True, True]
     outgoing.sweep({"9/x"})
     assert [path.exists() for path in kept] == [False, False, True]
+
+
+def test_a_copy_that_fails_half_way_is_said_and_the_next_one_is_made(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = [OSError(28, "No space left on device")]
+    real = os.fsync
+
+    def failing(descriptor: int) -> None:
+        if failures:
+            raise failures.pop()
+        real(descriptor)
+
+    monkeypatch.setattr("connector.outgoing.os.fsync", failing)
+    packed = ground.outgoing().pack(owed("sub/a.txt", f"{ground.outbox}/made.txt"))
+    assert ground.sent(packed) == ([("made.txt", b"made")], (f"could not attach a.txt: {notices.UNKEPT}",))
 
 
 def test_a_disk_that_takes_no_copy_is_said(ground: Ground) -> None:

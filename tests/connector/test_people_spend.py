@@ -122,6 +122,26 @@ async def test_stop_ends_what_a_cap_holds_back(open_house: Open) -> None:
         assert await press(home, "cara", post, name) == notices.outdated()
 
 
+async def test_what_a_cap_holds_back_is_not_said_to_be_asked_again(open_house: Open) -> None:
+    """ "Retry now" in a wait that the cap would lengthen: the truth, and an operator's button in the notice."""
+    async with open_house() as home:
+        ann, general = home.world.person("ann"), home.world.channel("general")
+        name = str(await home.world.say(ann, general, "work"))
+        await home.comes(name, "RUNNING")
+        home.puppets.says(str(general.id), told.Spent(f"{name}@1", *MODEL, Usage(10, 1, 11, Cost(1.5))), busy=True)
+        await home.limited(name)
+        await home.world.wait_for(lambda: home.world.commands)
+        until = day_end(day_of(home.clock.now())) // SECOND
+        for _ in range(2):
+            act = await home.world.slash(ann, general, "retry")
+            assert await home.told(act) == notices_spend.capped("lane", 1.0, until)
+        assert home.of(facts.Hurried) == []
+        await home.later(3600)
+        assert (home.round(name), len(home.of(facts.Capped))) == ("BACKOFF", 1)
+        await home.later(86_400)
+        await home.comes(name, "RUNNING")
+
+
 async def test_status_says_what_a_cap_holds_back(open_house: Open) -> None:
     async with open_house() as home:
         await asks(home, "ann", 1.5)

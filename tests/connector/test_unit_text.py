@@ -21,6 +21,7 @@ def test_later_files_win_and_an_empty_value_resets() -> None:
         ]
     )
     assert (unit.last("User"), unit.last("Restart"), unit.last("Nothing")) == ("ann", "no", "")
+    assert unit.all("Nothing") == ()
     assert (unit.all("Environment"), unit.last("Restart", "Unit"), unit.last("X")) == (("C=3",), "yes", "1  2")
     assert unit.directives["Service", "User"][-1].file == "b"
 
@@ -56,19 +57,38 @@ def test_the_shipped_unit_is_as_shipped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "drift"),
+    ("line", "installed"),
     [
-        ("Restart=no", Drift("Restart", "on-failure", "no", "drop-in")),
-        ("RestartPreventExitStatus=", Drift("RestartPreventExitStatus", "3", "", "")),
-        ("LimitCORE=infinity", Drift("LimitCORE", "0", "infinity", "drop-in")),
-        ("Environment=", Drift("Environment", "PI_CONNECTOR_DISCORD__TOKEN_FILE=-", "", "")),
-        ("StandardInput=null", Drift("StandardInput", "file:/etc/pi-connector/%i.token", "null", "drop-in")),
-        ("TimeoutStopSec=5", Drift("TimeoutStopSec", "45", "5", "drop-in")),
+        ("Restart=no", "no"),
+        ("RestartPreventExitStatus=", ""),
+        ("LimitCORE=infinity", "infinity"),
+        ("StandardInput=null", "null"),
+        ("TimeoutStopSec=5", "5"),
+        ("UMask=0022", "0022"),
     ],
 )
-def test_what_matters_is_seen(line: str, drift: Drift) -> None:
+def test_what_matters_is_seen(line: str, installed: str) -> None:
     shipped = read([("shipped", SHIPPED)])
-    assert drifts(shipped, read([("shipped", SHIPPED), ("drop-in", f"[Service]\n{line}\n")])) == (drift,)
+    name = line.partition("=")[0]
+    expected = (Drift(name, shipped.last(name), installed, "drop-in"),)
+    assert drifts(shipped, read([("shipped", SHIPPED), ("drop-in", f"[Service]\n{line}\n")])) == expected
+
+
+def test_of_what_is_given_more_than_once_each_shipped_value_must_be_there() -> None:
+    shipped = read([("shipped", "[Service]\nEnvironment=A=1\nX=1\nX=2\nCapabilityBoundingSet=\n")])
+    other = read([("other", "[Service]\nEnvironment=B=1\nX=2\nX=3\nCapabilityBoundingSet=CAP_KILL\n")])
+    found = drifts(shipped, other)
+    assert found == (
+        Drift("Environment", "A=1", None, ""),
+        Drift("X", "1", None, ""),
+        Drift("CapabilityBoundingSet", "", "CAP_KILL", "other"),
+    )
+    assert [drift.words() for drift in found] == [
+        "Environment=A=1 is missing",
+        "X=1 is missing",
+        "CapabilityBoundingSet= is CAP_KILL",
+    ]
+    assert drifts(shipped, read([]))[-1] == Drift("CapabilityBoundingSet", "", None, "")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +155,7 @@ def test_drift_is_told_by_the_file_it_stands_in(tmp_path: Path) -> None:
     found = installed("home", folders)
     assert found is not None
     file, drop_in = folders[1] / TEMPLATE, folders[0] / "pi-connector@home.service.d" / "10.conf"
-    mend = f"install the shipped one again, your own lines by systemctl edit: {shipped_file()}"
+    mend = f"write it anew with pi-connector init, or install {shipped_file()} and set User= by systemctl edit"
     assert unit_findings(found) == [
         Finding("warning", "unit", f"in {file} LimitCORE=0 is 1, UMask=0077 is missing", mend),
         Finding("warning", "unit", f"in {drop_in} Restart=on-failure is no", "take that line out by systemctl edit"),
@@ -168,7 +188,8 @@ def test_a_stop_must_fit_into_the_units_bound(tmp_path: Path) -> None:
     found = installed("home", machine(tmp_path))
     assert found is not None
     assert stop_findings(found, Settings()) == []
-    longer = Settings.model_validate({"discord": {"stop_timeout": 60}})
-    text = "a stop may take 80 seconds with these settings, and TimeoutStopSec= allows 45"
-    mend = "set TimeoutStopSec=80 by systemctl edit"
+    longer = Settings.model_validate({"discord": {"stop_timeout": 600}})
+    given = found.unit.last("TimeoutStopSec")
+    text = f"a stop may take 620 seconds with these settings, and TimeoutStopSec= allows {given}"
+    mend = "set TimeoutStopSec=620 by systemctl edit"
     assert stop_findings(found, longer) == [Finding("warning", "unit", text, mend)]

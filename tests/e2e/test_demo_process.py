@@ -1,5 +1,6 @@
 """`pi-connector demo` as a person starts it: the real connector, unmodified discord.py and a child, all processes."""
 
+import asyncio
 import os
 import select
 import signal
@@ -12,6 +13,8 @@ from pathlib import Path
 
 import psutil
 import pytest
+
+from tests.fakes.page_visitor import entered
 
 BOUND = 50.0
 GONE = 5.0
@@ -36,11 +39,11 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-P", "-c", WITHOUT_TEST_TOOLS, "demo", *arguments]
 
 
-def demo(tmp_path: Path, *arguments: str, given: str = "", **env: str) -> "subprocess.CompletedProcess[str]":
+def demo(tmp_path: Path, *arguments: str, **env: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         command(*arguments),
         env=environment(tmp_path) | env,
-        input=given,
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=BOUND,
@@ -65,29 +68,20 @@ def test_the_demo_starts_the_connector_again_as_systemd_would(tmp_path: Path) ->
     assert said in done.stderr.splitlines()
 
 
-def test_a_conversation_answers_every_line_of_a_scripts_input(tmp_path: Path) -> None:
-    done = demo(tmp_path, given="hello\n/nonsense\n/status\nhelp\nlast words without an end of line")
-    lines = done.stdout.splitlines()
-    assert (done.returncode, done.stderr) == (0, "")
-    assert lines[0].startswith("Type something, or one of: slow 3000, ")
-    assert any(line.startswith("there is no /nonsense; there are /stop, /status, /queue") for line in lines)
-    assert any(line.startswith("pi (only you see this): ") for line in lines)
-    assert "pi: echo: hello" in lines
-    assert lines[-1] == "pi: echo: last words without an end of line"
-    assert list(tmp_path.iterdir()) == []
-
-
 @contextmanager
 def in_talk(tmp_path: Path) -> Iterator[tuple["subprocess.Popen[str]", list[int]]]:
-    """A demo in the middle of a conversation, and a pidfd of the connector and of each process below it."""
-    with subprocess.Popen(
-        command(), env=environment(tmp_path), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdin is not None
+    """A demo whose page has shown an answer, and a pidfd of the connector and of each process below it."""
+    with subprocess.Popen(command(), env=environment(tmp_path), stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        process.stdin.write("hello\n")
-        process.stdin.flush()
-        assert "pi: echo: hello\n" in iter(process.stdout.readline, "")
+        url = process.stdout.readline().removeprefix("Open ").strip()
+        tour, ending = process.stdout.readline(), process.stdout.readline()
+        assert tour.startswith("Type there: hello, slow 5000, tool 5000, md, ")
+        assert ending == "It is of this run alone, and everything is gone when you end it here with Ctrl-C.\n"
+        try:
+            asyncio.run(answered(url))
+        except BaseException:
+            process.kill()
+            raise
         below = psutil.Process(process.pid).children(recursive=True)
         lines = [" ".join(one.cmdline()) for one in below]
         assert [any(word in line for line in lines) for word in ("-m connector run", "-m fakes.pi")] == [True, True]
@@ -98,6 +92,17 @@ def in_talk(tmp_path: Path) -> Iterator[tuple["subprocess.Popen[str]", list[int]
             process.kill()
             for handle in handles:
                 os.close(handle)
+
+
+async def answered(url: str) -> None:
+    """Say hello on the page, as its first person in the private channel, and wait for the answer."""
+    async with entered(url) as visitor:
+        await visitor.look()
+        await visitor.act("say", text="hello")
+        await visitor.until(lambda: "echo: hello" in visitor.texts())
+        assert [one["name"] for one in visitor.seen["who"]["people"]] == ["ada", "ben"]
+        assert [one["name"] for one in visitor.seen["places"]] == ["general", "workshop", "pi"]
+        assert visitor.seen["about"]["state"] == "up"
 
 
 def wait_for_end(handles: list[int]) -> None:
@@ -141,9 +146,54 @@ def test_without_pi_on_the_path_the_real_child_cannot_be_had(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_port_that_is_taken(tmp_path: Path) -> None:
+@pytest.mark.parametrize("says", [("--say", "x"), ()])
+def test_a_port_that_is_taken(tmp_path: Path, says: tuple[str, ...]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = demo(tmp_path, "--port", str(port), "--say", "x")
+        done = demo(tmp_path, "--port", str(port), *says)
     line = f"error: port {port} cannot be had: Address already in use; name another one with --port\n"
     assert (done.returncode, done.stdout, done.stderr) == (3, "", line)
+
+
+ONLY_LOOPBACK = """
+import os
+import sys
+
+def watch(event, arguments):
+    if event in {"socket.connect", "socket.sendto"}:
+        address = arguments[1]
+        if isinstance(address, tuple) and address[0] != "127.0.0.1":
+            refuse(event, address)
+    elif event == "socket.getaddrinfo" and arguments[0] not in (None, "127.0.0.1"):
+        refuse(event, arguments[0])
+
+def refuse(event, wanted):
+    with open(os.environ["REFUSED"], "a") as file:
+        file.write(f"{event} {wanted}\\n")
+    raise OSError(f"{wanted} is refused")
+
+with open(os.environ["REFUSED"] + ".watched", "a") as file:
+    file.write(f"{sys.argv[:1]}\\n")
+sys.addaudithook(watch)
+"""
+"""Imported by each Python that starts: every other address is refused, and written down."""
+
+
+def test_nothing_is_asked_of_any_other_address(tmp_path: Path) -> None:
+    watching, refused = tmp_path / "watching", tmp_path / "refused"
+    watching.mkdir()
+    (watching / "sitecustomize.py").write_text(ONLY_LOOPBACK)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    done = demo(
+        temporary,
+        "--say",
+        "hello",
+        PYTHONPATH=str(watching),
+        REFUSED=str(refused),
+        TMPDIR=str(temporary),
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "echo: hello\n", "")
+    assert not refused.exists(), refused.read_text()
+    # The demo and its connector, at least: what starts the child decides about its environment.
+    assert len((tmp_path / "refused.watched").read_text().splitlines()) >= 2

@@ -1,5 +1,7 @@
 """Questions of an extension through the whole program: what a child was given for what a person did, and their ends."""
 
+import re
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -76,11 +78,15 @@ async def test_what_a_person_chooses_and_writes_reaches_the_child_as_it_is(world
 async def test_others_are_refused_and_stop_cancels_it_before_its_abort(world: FakeDiscord, home: MakeHome) -> None:
     """BEHAVIOUR §1.4: an open dialog would block the abort."""
     ann, bob, general = world.person("ann"), world.person("bob"), world.channel("general")
-    here = home(lanes={"busy": "queue", "respond": "all"}, discord={"reply_in": "channel"})
+    agent = {"dialog_timeout": 100_000}
+    here = home(lanes={"busy": "queue", "respond": "all"}, discord={"reply_in": "channel"}, agent=agent)
     async with here.running() as run:
         await run.ready()
         asked = await world.say(ann, general, "dialog")
         post, name = await question(world, general, asked)
+        until = re.search(r"<t:(\d+):R>", world.post(post).content)
+        assert until is not None
+        assert int(until[1]) > time.time() + 50_000
         act = await world.click(bob, post, f"dialog:{name}:yes")
         await world.wait_for(lambda: act.followups, BOUND, "bob to be told")
         assert [(world.post(m).content, world.post(m).ephemeral) for m in act.followups] == [(notices.refused(), True)]

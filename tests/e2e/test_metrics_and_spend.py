@@ -1,6 +1,7 @@
 """A whole life of the program: what it counts and serves, what it spends, and what a cap holds back."""
 
 import asyncio
+import json
 import socket
 import time
 from collections.abc import Callable
@@ -74,8 +75,9 @@ async def test_a_life_is_counted_without_a_name_an_id_or_the_token(world: FakeDi
             "gateway_connected": 1,
             'posts_total{result="posted"}': 3,
         }
-        health = await fetched(port, "/healthz")
-        assert health == (200, health[1])
+        async with asyncio.timeout(BOUND):  # the agent's first answer at the start comes beside
+            while (health := await fetched(port, "/healthz"))[0] != 200:
+                pass
         for secret in (world.token, "ann", str(ann.id), str(private.id), str(first), "hello", "general"):
             assert secret not in text + health[1]
         assert await run.stop() == 0
@@ -89,6 +91,28 @@ async def test_a_port_that_is_taken_is_refused(world: FakeDiscord, home: MakeHom
         async with home(metrics={"listen": f"127.0.0.1:{port}"}).running() as run:
             assert await run.exit() == 3
             assert f"metrics.listen: 127.0.0.1:{port} cannot be listened on" in run.of("connector.refused")[0]["reason"]
+
+
+async def test_what_cannot_be_reached_is_named_while_the_rest_works(world: FakeDiscord, home: MakeHome) -> None:
+    """Served before Discord is reached: 503 with the part that fails, and each of the others."""
+    port, closed = free_port(), free_port()
+    there = f"ws://127.0.0.1:{closed}"
+    async with home(metrics={"listen": f"127.0.0.1:{port}"}, discord={"gateway_url": there}).running() as run:
+        await run.logged("gateway.down", 2)
+        async with asyncio.timeout(BOUND):  # the agent's first answer comes beside
+            while (told := parts(await fetched(port, "/healthz")))["children"] != "works":
+                pass
+        assert told == {"gateway": "failing", "ledger": "works", "children": "works", "loop": "works"}
+        assert values((await fetched(port, "/metrics"))[1]).get("gateway_connected") is None
+        assert await run.stop() == 0
+
+
+def parts(health: tuple[int, str]) -> dict[str, str]:
+    """The state of each part where not all of them work."""
+    status, text = health
+    told = json.loads(text)
+    assert (status, told["ok"]) == (503, False)
+    return {name: part["state"] for name, part in told["parts"].items()}
 
 
 async def test_a_cap_holds_back_and_stop_ends_the_wait(world: FakeDiscord, home: MakeHome) -> None:

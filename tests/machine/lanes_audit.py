@@ -40,6 +40,7 @@ class Story:
     note: str = ""
     ends: list[facts.Ended] = field(default_factory=list)
     owed: list[facts.Owed] = field(default_factory=list)
+    fetched: list[facts.Fetched] = field(default_factory=list)
 
     def uncharge(self) -> None:
         if self.last == "attempt":
@@ -128,6 +129,8 @@ class Audit:
                 story.tool = True
             case facts.Moved():
                 story.moved = True
+            case facts.Fetched():
+                story.fetched.append(fact)
             case facts.Hurried():
                 story.hurried = True
             case facts.StopMarked():
@@ -152,6 +155,7 @@ class Audit:
         assert not story.ends, "20: a round that has ended is written again"
         assert not self.capped(story.claim), "spend.*: written although a cap is reached"
         assert not story.forbidden, "22: run again although its tool had started"
+        assert story.fetched or not story.claim.files, "a message before its files"
         assert story.back, "§4: both steered and prompted, or written twice"
         story.back = story.waits = False
         if not story.writes and not story.moved:
@@ -235,6 +239,7 @@ class Audit:
                     self.behind_the_gate(story, now)
                 assert isinstance(tell.given.work, engine.Text)
                 told = tell.given.work.message
+                self.with_files(story, told, [image.data for image in tell.given.work.images])
                 assert story.claim.text.splitlines()[0] == told.splitlines()[0], "33: the text of its own message"
                 if story.writes[-1].reask:
                     assert "sent again" in told, "§2.1: a re-ask is flagged"
@@ -246,6 +251,13 @@ class Audit:
                 assert (code is Code.RESTART) or not isinstance(given, Tick)
             case _:
                 pass
+
+    def with_files(self, story: Story, told: str, images: list[str]) -> None:
+        """The text names every file by its last fate, and its own pictures go with it."""
+        last = story.fetched[-1] if story.fetched else facts.Fetched("", ())
+        assert all(f"\n[{line}]\n" in told for line in last.lines)
+        assert (told.count("\n[file"), told.count("\n[picture")).count(0) >= 1, "one fate of a file"
+        assert images == list(last.pictures), "its own pictures, all of them"
 
     def behind_the_gate(self, story: Story, now: int) -> None:
         """§2.4: nobody runs into the wall, and one lane goes first; "Retry now" is a person's own wish."""
@@ -290,7 +302,10 @@ class Audit:
         """Every accepted message has ended, in exactly one way that a person sees (CONTRACT)."""
         for name, story in self.stories.items():
             assert len(story.ends) == 1, f"27: {name} never ended"
-            code, posts = story.ends[0].code, [owed for owed in story.owed if owed.key.split("/")[-2] not in BESIDE]
+            code, posts = story.ends[0].code, [owed for owed in story.owed if not beside(owed)]
+            said = [owed for owed in story.owed if "/notice/" in owed.key and beside(owed)]
+            lost = [one for one in story.fetched if one.lines[0].endswith("lost")]
+            assert len(said) == len(lost), "what the agent does not get is said"
             kinds = {owed.kind for owed in posts}
             match code:
                 case "answered":
@@ -300,9 +315,14 @@ class Audit:
                 case "handled":
                     assert len(posts) <= 1
                 case "stopped":
-                    said = [owed for owed in posts if owed.kind != "answer"]
-                    assert len(said) == 1, (name, posts)
-                    assert said[0].text.startswith("Stopped")
+                    receipts = [owed for owed in posts if owed.kind != "answer"]
+                    assert len(receipts) == 1, (name, posts)
+                    assert receipts[0].text.startswith("Stopped")
                 case _:
                     assert len(posts) == 1, (name, code, posts)
                     assert kinds == {"notice"}, (name, code, posts)
+
+
+def beside(owed: facts.Owed) -> bool:
+    """Whether a post is not about the end of its round: of an answer that is lost, of files that are not given."""
+    return owed.key.split("/")[-2] in BESIDE or ("/notice/" in owed.key and not owed.key.endswith("/notice/1"))

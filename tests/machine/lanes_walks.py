@@ -16,6 +16,7 @@ from connector.lane_events import (
     Hurry,
     MoveFirst,
     Overlooked,
+    PlaceGone,
     PostDone,
     Rewrite,
     SessionGone,
@@ -124,6 +125,9 @@ def odd(sim: Sim, n: int) -> None:
                 sim.step(SessionGone(starting[0].lane))
         case 3 if n % 10 == 3:
             sim.step(Shutdown())
+        case 5 if n % 24 == 5:
+            if threads := sorted(sim.lanes.world.threads):
+                sim.step(PlaceGone(threads[n % len(threads)]))
         case 4 if n % 20 == 4:
             sim.step(Fault("something of ours"))
         case _:

@@ -7,11 +7,12 @@ import pytest
 from connector import facts
 from connector.lane_base import LaneRules
 from connector.lane_effects import FilesOver
-from connector.lane_events import Forget, SessionGone
+from connector.lane_events import ChildSays, Forget, PostDone, SessionGone
+from connector.lanes import Lanes, restored
 from connector.notices import repeat_note
 from connector.notices_outgoing import how_to_attach
 from engine import commands
-from engine.events import SECOND
+from engine.events import SECOND, Code, Ended, Outcome, Released, Started
 from engine.marks import mark_of
 from fakes.pi_core import Options
 from fakes.simulation import Simulation
@@ -108,11 +109,35 @@ def test_a_command_is_no_first_prompt(command: str) -> None:
     assert prompts(world)[-1] == [NOTE, "one"]
 
 
+def test_a_command_that_becomes_a_run_is_no_first_prompt_either() -> None:
+    """A prompt template of pi's: its text is not ours, so that nothing can stand above it."""
+    world = simulated()
+    name = world.command(1, 7, "/template")
+    (kid,) = world.lanes.kids.values()
+    world.lanes.world.apply(facts.Written(name, kid.child))
+    turn = world.lanes.world.rounds[name].turn
+    kid.turn = kid.sent = turn
+    world.give(ChildSays(LANE, kid.child, (Started(turn),), busy=True))
+    world.give(ChildSays(LANE, kid.child, (Ended(turn, Outcome(Code.EMPTY)), Released(turn)), busy=False))
+    world.say(1, 7, "one")
+    world.seconds(1)
+    assert prompts(world)[-1] == [NOTE, "one"]
+
+
 def test_where_the_child_could_not_use_an_outbox_nothing_is_said() -> None:
     world = simulated("")
     world.say(1, 7, "one")
     world.seconds(1)
     assert prompts(world) == [["one"]]
+
+
+def test_an_answer_knows_the_lane_whose_outbox_its_files_may_lie_in() -> None:
+    """That of a run which a command has started too, although it belongs to no round any more."""
+    world = simulated()
+    world.say(1, 7, "one")
+    world.command(1, 7, "/later hello")
+    world.seconds(10)
+    assert [(post.kind, post.lane) for post in world.posts] == [("answer", LANE), ("notice", ""), ("answer", LANE)]
 
 
 def test_copies_of_files_go_when_the_end_of_their_post_is_recorded() -> None:
@@ -122,3 +147,14 @@ def test_copies_of_files_go_when_the_end_of_their_post_is_recorded() -> None:
     world.seconds(5)
     over = [effect for effect in world.effects if isinstance(effect, FilesOver)]
     assert over == [FilesOver(f"{named}/answer/1")]
+
+
+def test_copies_of_files_stay_as_long_as_a_part_of_their_post_is_owed() -> None:
+    lanes = Lanes(rules=LaneRules())
+    key = "7/answer/1"
+    owed = facts.Owed(key, "", 7, "answer", "attach: a.txt", 0, lane=LANE)
+    restored(lanes, (owed,))
+    first, second = (lanes.step(PostDone(facts.Posted(key, part, 2, 50 + part)), 1) for part in range(2))
+    assert (first.effects, second.effects) == ((), (FilesOver(key),))
+    restored(lanes, (owed,))
+    assert lanes.step(PostDone(facts.Dropped(key, "gone")), 1).effects == (FilesOver(key),)
