@@ -23,6 +23,7 @@ from connector.logs import Log
 _CONNECT_LIMIT = 60.0
 _CLOSE_LIMIT = 2.0
 _RESUME_TRIES = 3
+_NOTICED = 30.0
 _LOST_SESSION = 1.0
 _EVENTS = ("MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_DELETE_BULK", "INTERACTION_CREATE")
 _PLACES = ("CHANNEL_DELETE", "THREAD_DELETE")
@@ -230,7 +231,8 @@ class Client(discord.Client):
         """Wait until the budget has an IDENTIFY."""
         if (wait := self._budget.wait()) > 0:
             self._log.info("gateway.identify_waits", seconds=round(wait, 1))
-            self._ears.down("too many new sessions for Discord's limit", wait)
+            if wait > _NOTICED:
+                self._ears.down("waiting until a new session is allowed", wait)
             await self._clock.sleep(wait)
 
     def _code(self) -> int | None:

@@ -224,6 +224,7 @@ async def test_giving_a_session_up_begins_a_fresh_one(world: FakeDiscord) -> Non
         world.faults.deaf = False
         assert (await living.heard(Connected, 2)).fresh
         assert living.of(Disconnected) == [Disconnected("deaf")]
+        assert living.of(Disconnected)[0].pause > 0  # what the watchdog goes by
 
 
 async def test_close_during_a_pause_ends_at_once(world: FakeDiscord) -> None:
@@ -241,6 +242,8 @@ async def test_the_hourly_budget_of_identifies_is_waited_for_and_each_is_remembe
     memory = Memory(identifies=tuple(wall - 1000 * S + n * S for n in range(40)), identified=told.append)
     async with running(world, memory=memory) as living:
         assert living.pacing.slept == [2600.0]
+        # An hour without a word would look like a gateway that is tried no more.
+        assert [heard.pause for heard in living.of(Disconnected)] == [2600.0]
         assert told == [wall + 2600 * S]
 
 

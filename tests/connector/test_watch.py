@@ -127,6 +127,14 @@ async def test_the_start_says_what_it_waits_for_and_is_ready_once() -> None:
     ]
 
 
+async def test_a_look_is_no_first_answer() -> None:
+    world = World()
+    world.watch.connected()
+    await world.fed(20)
+
+    assert world.watch.health.status_line() == "Starting: waiting for the agent's first answer"
+
+
 async def test_ready_is_said_again_to_a_manager_that_could_not_take_it() -> None:
     world = World()
     world.manager.deaf = True

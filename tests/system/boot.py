@@ -26,6 +26,7 @@ BOUND = 60.0
 SOURCE = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("boot.sh")
 SYSTEMD = Path("/lib/systemd/systemd")
+PREFIX = "pi-boot-"
 COMMANDS = ("unshare", "nsenter", "setpriv", "mount", "useradd", "systemctl", "journalctl")
 
 EXITED = "98e322203f7a4ed290d09fe03c09fe15"
@@ -44,6 +45,10 @@ def missing() -> str:
         return "only root can boot a systemd"
     absent = [name for name in COMMANDS if shutil.which(name) is None] + [str(SYSTEMD)] * (not SYSTEMD.exists())
     return f"no systemd can be booted without {', '.join(absent)}" if absent else ""
+
+
+class NotBootedError(Exception):
+    """systemd did not come up; it says with which last words."""
 
 
 class Boot:
@@ -75,8 +80,11 @@ class Boot:
 
 @contextlib.contextmanager
 def booted(scratch: Path) -> Iterator[Boot]:
-    """Boot one, with this repository's environment at /opt/pi-connector and a user `pi`; `scratch`: a new folder."""
-    name = f"pi-boot-{os.getpid()}"
+    """Boot one, with this repository's environment at /opt/pi-connector and a user `pi`; `scratch`: a new folder.
+
+    Raises NotBootedError.
+    """
+    name = f"{PREFIX}{os.getpid()}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ear:
         ear.bind(f"\0{name}")
         ear.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -102,7 +110,7 @@ def booted(scratch: Path) -> Iterator[Boot]:
             else:
                 process.kill()
             process.wait()
-            _forget_cgroup(name)
+            _forget_cgroups()
 
 
 def _first_process(ear: socket.socket, process: "subprocess.Popen[bytes]", log: Path) -> int:
@@ -115,16 +123,20 @@ def _first_process(ear: socket.socket, process: "subprocess.Popen[bytes]", log: 
                 return int.from_bytes(ancillary[0][2][:4], sys.byteorder)
     finally:
         os.close(end)
-    raise AssertionError(f"systemd did not boot: {log.read_text(errors='replace')[-2000:]}")
+    raise NotBootedError(f"systemd did not boot: {log.read_text(errors='replace')[-2000:]}")
 
 
-def _forget_cgroup(name: str) -> None:
-    """Take away the empty folders that a boot leaves below our own cgroup."""
+def _forget_cgroups() -> None:
+    """Take away the empty folders that boots leave below our own cgroup, also those of test runs that were killed."""
     mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
     own = next((line[3:] for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::")), "/")
     for place in (Path(fields[1]) for fields in mounts if fields[2] == "cgroup2"):
-        for folder, _, _ in os.walk(f"{place}{own.rstrip('/')}/{name}", topdown=False):
-            Path(folder).rmdir()
+        for top in Path(f"{place}{own}").glob(f"{PREFIX}*"):
+            with contextlib.suppress(FileNotFoundError):  # another run was quicker
+                if "populated 0" not in (top / "cgroup.events").read_text():
+                    continue
+                for folder, _, _ in os.walk(top, topdown=False):
+                    Path(folder).rmdir()
 
 
 class Journal:

@@ -16,7 +16,7 @@ mount --rbind /sys "$root/sys"
 for folder in run dev; do mount -t tmpfs -o mode=755 tmpfs "$root/$folder"; done
 mkdir "$root"/dev/{shm,pts}
 for folder in tmp dev/shm; do mount -t tmpfs -o mode=1777 tmpfs "$root/$folder"; done
-for device in null zero full random urandom tty; do
+for device in null zero full random urandom; do
     touch "$root/dev/$device"
     mount --bind "/dev/$device" "$root/dev/$device"
 done
@@ -45,7 +45,9 @@ for folder in "$root"/etc/systemd/system "$root"/usr/lib/systemd/system/*.wants 
 do
     mount -t tmpfs -o mode=755 tmpfs "$folder"
 done
+touch "$root/etc/fstab"
 mount --bind /dev/null "$root/etc/fstab"
+printf '%032x\n' 1 >"$root/etc/machine-id"
 ln -s /dev/null "$root/etc/systemd/system/systemd-journald-audit.socket"
 cat >"$root/etc/systemd/system/tests.target" <<END
 [Unit]

@@ -1,5 +1,6 @@
 """The shipped unit under a real systemd: what restarts, what stays down, what nobody is killed for (CONTRACT)."""
 
+import contextlib
 import os
 from collections.abc import AsyncIterator, Iterator
 
@@ -10,10 +11,20 @@ from connector.exits import ExitCode
 from engine import processes
 from fakes.discord import FakeDiscord, Person
 from fakes.program import discord, posts
-from tests.system.boot import EXITED, FAILED, RESTARTS, STARTED, STOPPED, Boot, Entry, booted, event_of, missing
+from tests.system.boot import (
+    EXITED,
+    FAILED,
+    RESTARTS,
+    STARTED,
+    STOPPED,
+    Boot,
+    Entry,
+    NotBootedError,
+    booted,
+    event_of,
+    missing,
+)
 from tests.system.service import PERIODS, WATCHED, Service
-
-NOT_HERE = missing()
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(180)]
 
@@ -25,11 +36,18 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="session")
 def boot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Boot]:
-    """One systemd for all tests of this process; each has an instance of its own."""
-    if NOT_HERE and not os.environ.get("REQUIRE_SYSTEMD"):
-        pytest.skip(NOT_HERE)
-    assert not NOT_HERE, NOT_HERE
-    with booted(tmp_path_factory.mktemp("boot")) as boot:
+    """One systemd for all tests of this process; each has an instance of its own.
+
+    Where none can be booted the tests are skipped, unless `$REQUIRE_SYSTEMD` is set, as it is in CI.
+    """
+    unavailable = pytest.fail if os.environ.get("REQUIRE_SYSTEMD") else pytest.skip
+    if why := missing():
+        unavailable(why)
+    with contextlib.ExitStack() as held:
+        try:
+            boot = held.enter_context(booted(tmp_path_factory.mktemp("boot")))
+        except NotBootedError as error:
+            unavailable(str(error))
         yield boot
 
 
