@@ -8,7 +8,7 @@ PIP := .venv/bin/python -m pip --quiet --disable-pip-version-check
 INSTALL := $(PIP) install --constraint $(PINS)
 PYTEST := .venv/bin/python -P -m pytest -n $(JOBS)
 
-.PHONY: install dev demo test contract system pictures lint cover bench
+.PHONY: install dev demo test contract system lint cover bench pictures
 
 install: .venv/.ready
 
@@ -21,18 +21,15 @@ demo: .venv/.ready
 test: .venv/.ready-dev
 	$(PYTEST) tests --ignore=tests/contract --ignore=tests/system $(ARGS)
 
-# The real pi; brings its own Node, and needs npm.
+# The real pi, which brings its own Node, and discord.js against the fake Discord; needs npm.
 contract: .venv/.ready-dev
 	.ci/pi-install
-	REQUIRE_PI=1 $(PYTEST) tests/contract $(ARGS)
+	.ci/discord-js-install
+	REQUIRE_PI=1 REQUIRE_DISCORD_JS=1 $(PYTEST) tests/contract $(ARGS)
 
 # Crashes, disks and clocks: the program killed at every record and effect; the demo in Chromium where there is one.
 system: .venv/.ready-dev
 	$(PYTEST) tests/system $(ARGS)
-
-# The README's pictures, taken by the browser tests; needs Chromium (.ci/browser-install).
-pictures: .venv/.ready-dev
-	PICTURES=fakes/page/pictures REQUIRE_BROWSER=1 .venv/bin/python -P -m pytest tests/system/browser $(ARGS)
 
 # Which lines the tests never reach, by hand.
 cover: .venv/.ready-dev
@@ -42,6 +39,12 @@ cover: .venv/.ready-dev
 # Figures as ratios with their counterparts; needs a quiet machine, judges medians.
 bench: .venv/.ready-dev
 	.venv/bin/python -m tests.bench.run $(ARGS)
+
+# The README's pictures, from runs: a conversation drawn, and the demo's page photographed by its tests, which needs
+# Chromium (.ci/browser-install).
+pictures: .venv/.ready-dev
+	.venv/bin/python -m fakes.pictures
+	PICTURES=fakes/page/pictures REQUIRE_BROWSER=1 .venv/bin/python -P -m pytest tests/system/browser $(ARGS)
 
 lint: .venv/.ready-dev
 	.venv/bin/ruff format --check .

@@ -2,42 +2,51 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine, MutableMapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from connector import chain, facts, started
 from connector.access import Rules, Us, admits
 from connector.backfill import Backfill
-from connector.beginning import recovery, refuse_start, sweep_left
+from connector.beginning import opened, record, recovery, refuse_start, sweep_left
 from connector.check_child import refuse_unfit
 from connector.children import Children
 from connector.clock import Clock
 from connector.dispatch import Dispatcher
 from connector.exits import ExitCode, Refusal
+from connector.fetching import Fetching
 from connector.gateway import Gateway
 from connector.gateway_memory import remembered
+from connector.health import Health
 from connector.hearing import Hearing
 from connector.interactions import Hooks
 from connector.lane_effects import Quit
-from connector.lane_events import Shutdown
+from connector.lane_events import Shutdown, Tick
 from connector.lanes import Lanes, restored
 from connector.ledger import Known, Ledger, LedgerBroken
 from connector.lock import StateLock
 from connector.logs import Logs
 from connector.messages import Author, Message, Place
+from connector.metrics import Meter
+from connector.outgoing import OUTBOX
 from connector.people import People
 from connector.people_desk import Desk
+from connector.people_dialogs import DialogActs
 from connector.people_session import SessionActs
 from connector.performing import Parts
 from connector.ports import Connected, Disconnected
 from connector.posting import Posting
+from connector.pruning import prune_daily
+from connector.service_manager import ServiceManager
 from connector.settings import Settings, nanoseconds
 from connector.settings_load import problems, refuse
 from connector.state_folder import prepare_state_folder, state_folder
 from connector.token import Token
 from connector.trust import trust_findings
-from connector.wiring import access_rules, child_spec, discord_options, lane_rules, nursery
+from connector.watch import Sight, Watch
+from connector.wiring import access_rules, child_spec, discord_options, file_tools, lane_rules, nursery, outgoing
 from engine import processes
 
 LONG_RESUME = 60_000_000_000
@@ -55,6 +64,7 @@ class Program:
     token: Token
     environ: MutableMapping[str, str]
     logs: Logs
+    manager: ServiceManager = field(default_factory=ServiceManager)
 
 
 async def run(program: Program) -> ExitCode:
@@ -66,18 +76,21 @@ async def run(program: Program) -> ExitCode:
         log.warning("connector.finding", key=finding.key, finding=finding.text, mend=finding.mend)
     processes.become_subreaper()
     with StateLock(folder):
-        ledger = Ledger.open(folder)
+        ledger = await opened(folder, log, program.manager.status)
+        life = Run(program, ledger, folder)
         try:
-            return await Run(program, ledger).live()
+            return await life.live()
         finally:
+            await life.unserve()
             await ledger.close()
 
 
 class Run:
     """One life of the connector on an open ledger."""
 
-    def __init__(self, program: Program, ledger: Ledger) -> None:
-        self._program, self._ledger = program, ledger
+    def __init__(self, program: Program, ledger: Ledger, folder: Path) -> None:
+        self._program, self._ledger, self._folder = program, ledger, folder
+        self._outgoing = outgoing(program.settings, folder)
         self._settings, self._log = program.settings, program.logs.log
         self._clock = Clock()
         self._asked = 0
@@ -88,6 +101,11 @@ class Run:
         self._children: Children
         self._posting: Posting
         self._watch: Callable[[], Coroutine[Any, Any, None]]
+        bound, redact = self._settings.engine.turn_timeout, program.logs.redactor.text
+        self._health = Watch(program.manager, self._clock, self._log, redact=redact, child_bound=bound)
+        ledger.told = self._health.recorded
+        self.unserve: Callable[[], Awaitable[None]] = _nothing
+        """Ends what `_serve` began."""
 
     async def live(self) -> ExitCode:
         """Recover, relay, and go down in order."""
@@ -105,22 +123,58 @@ class Run:
         """Everything up to the first event of Discord. Raises Refusal after too many failed starts."""
         settings = self._settings
         in_row = chain.in_a_row(known.chain, nanoseconds(settings.supervision.wedge_gap))
-        lanes = restored(Lanes(rules=lane_rules(settings), in_row=in_row), known.world)
+        rules = lane_rules(settings, self._folder / OUTBOX)
+        lanes = restored(Lanes(rules=rules, in_row=in_row), known.world)
+        await asyncio.to_thread(self._outgoing.sweep, lanes.world.owed)
         version = await self._tell_start(known, lanes)
         self._build(lanes, known)
+        self._dispatcher.spawn(self._health.run(self._sight()))
+        await self._serve(lanes)
         if in_row >= settings.supervision.max_wedges:
             await refuse_start(self._gateway, self._dispatcher, in_row, settings.supervision.max_wedges)
-        await self._ledger.commit([facts.Up(self._clock.now(), version)], at=self._clock.now())
+        await record(self._ledger, facts.Up(self._clock.now(), version), self._clock, self._log)
         self._listen()
         await sweep_left(lanes.world, self._ledger, self._clock, self._log, kill_after=settings.engine.kill_after)
-        self._dispatcher.spawn(self._meet_child())
+        self._dispatcher.spawn(self._health.meet(self._meet_child))
         self._dispatcher.put(await asyncio.to_thread(recovery, lanes.world))
+        self._dispatcher.spawn(prune_daily(self._ledger, settings.state.keep, self._clock, self._log, asyncio.sleep))
 
-    async def _meet_child(self) -> None:
-        """While Discord is being reached: is the child of a kind that can be used (CONTRACT, exit code 3)?"""
+    async def _serve(self, lanes: Lanes) -> None:
+        """Count from here on, and show it, where `metrics.listen` asks for that. Raises Refusal."""
+        address = self._settings.metrics.address
+        if address is None:
+            return
+        from connector.metrics_served import Page, serve  # noqa: PLC0415 - brings a web server
+
+        meter = Meter()
+        self._dispatcher.on_step, self._dispatcher.on_heard = meter.stepped, meter.heard
+        self._posting.tried, self._ledger.took = meter.tried, meter.committed
+        redact = self._program.logs.redactor.text
+        page = Page(meter, lanes, self._gateway, self._clock, self._health_now, redact)
+        self.unserve = (await serve(page, *address)).close
+
+    def _health_now(self) -> Health:
+        self._health.look(self._sight())
+        return self._health.health
+
+    async def _meet_child(self) -> str:
+        """While Discord is being reached: is the child of a kind that can be used (CONTRACT, exit code 3)?
+
+        Why it did not answer, if it did not.
+        """
         settings = self._settings
         spec = child_spec(settings, self._program.environ)
-        await refuse_unfit(spec, bound=settings.engine.turn_timeout, max_line=settings.engine.max_line)
+        return await refuse_unfit(spec, bound=settings.engine.turn_timeout, max_line=settings.engine.max_line)
+
+    def _sight(self) -> Sight:
+        """Where the watch looks."""
+        return Sight(
+            ledger=self._ledger,
+            connected=lambda: self._gateway.connected,
+            overdue=self._children.overdue,
+            draining=lambda: self._dispatcher.lanes.draining,
+            lanes=lambda: self._dispatcher.ask(Tick()),
+        )
 
     def _build(self, lanes: Lanes, known: Known) -> None:
         settings = self._settings
@@ -128,7 +182,11 @@ class Run:
         memory = remembered(known.kept, self._ledger.keep)
         options = discord_options(settings, self._program.token)
         # Both are made below; nothing is heard before.
-        hooks = Hooks(complete=lambda wanted: acts.complete(wanted), openly=lambda heard: people.openly(heard))  # noqa: PLW0108
+        hooks = Hooks(
+            modal=lambda pressed: DialogActs(desk).form(pressed),
+            complete=lambda wanted: acts.complete(wanted),  # noqa: PLW0108
+            openly=lambda heard: people.openly(heard),  # noqa: PLW0108
+        )
         self._gateway = Gateway(options, self._hear, self._log, memory=memory, hooks=hooks)
         hearing = Hearing(rules, threads=settings.discord.reply_in == "thread")
         self._dispatcher = Dispatcher(
@@ -142,13 +200,15 @@ class Run:
                 reactions=settings.discord.reactions,
                 cards=settings.discord.progress == "live",
                 us=self._us,
+                dialog_timeout=nanoseconds(settings.agent.dialog_timeout),
             )
         )
-        self._children = Children(
-            nursery(settings, self._program.environ), self._dispatcher.put, self._log, self._dispatcher.linger
-        )
-        self._posting = Posting(self._gateway, self._dispatcher.posted, self._log)
+        nurse = nursery(settings, self._program.environ, self._outgoing.prepare)
+        self._children = Children(nurse, self._dispatcher.put, self._log, self._dispatcher.linger)
+        self._posting = Posting(self._gateway, self._dispatcher.posted, self._log, outgoing=self._outgoing)
         self._dispatcher.children, self._dispatcher.posting = self._children, self._posting
+        folder, environ = self._ledger.path.parent, self._program.environ
+        self._dispatcher.fetching = Fetching(file_tools(settings, environ, folder, self._gateway, self._log))
         redactor = self._program.logs.redactor
         desk = Desk(hearing, self._us, self._dispatcher, self._ledger, self._clock, self._log, redactor)
         acts = SessionActs(desk, remote=settings.agent.remote)
@@ -158,13 +218,15 @@ class Run:
         self._dispatcher.on_said = backfill.live
 
         def connected(event: Connected) -> None:
+            self._health.connected()
             self._log.info("connector.ready" if event.fresh else "gateway.resumed")
             if event.fresh or self._clock.now() - self._lost >= LONG_RESUME:
                 backfill.begin()
                 self._dispatcher.spawn(backfill.run())
             self._lost = 0
 
-        def disconnected(_: Disconnected) -> None:
+        def disconnected(event: Disconnected) -> None:
+            self._health.disconnected(event.reason, event.pause)
             self._lost = self._lost or self._clock.now()
 
         self._dispatcher.on_connected, self._dispatcher.on_disconnected = connected, disconnected
@@ -218,6 +280,7 @@ class Run:
             asyncio.create_task(self._watch(), name="watch"),
         }
         ending = asyncio.create_task(self._dispatcher.ending(), name="ending")
+        self._health.relaying()
         try:
             await asyncio.wait({ending, *works}, return_when=asyncio.FIRST_COMPLETED)
             quit_ = _how_it_ends(ending, works)
@@ -238,6 +301,8 @@ class Run:
 
     async def _take_down(self, works: set[asyncio.Task[None]]) -> None:
         """Children first, then what is still to be posted, then the way to Discord."""
+        self._health.stopping(self._dispatcher.lanes.draining)
+        await self._dispatcher.fetching.close()
         await self._children.stop_all()
         await self._unless_impatient(self._posting.drain(self._settings.discord.stop_timeout))
         await self._gateway.close()
@@ -275,6 +340,10 @@ def _how_it_ends(ending: "asyncio.Task[Quit]", works: set["asyncio.Task[None]"])
     if ending.done():
         return ending.result()
     raise RuntimeError("a part of the connector ended without a word")
+
+
+async def _nothing() -> None:
+    """What there is to end where nothing was begun."""
 
 
 def allowed(rules: Rules) -> Any:

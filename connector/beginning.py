@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
 
 from connector import facts, notices, sessions
@@ -10,16 +11,48 @@ from connector.dispatch import Dispatcher
 from connector.exits import Refusal
 from connector.gateway import Gateway
 from connector.lane_events import Recover
-from connector.ledger import Ledger
+from connector.ledger import Ledger, LedgerBroken
 from connector.logs import Log
 from connector.outbox import nonce
 from connector.ports import Part, PostLater, PostNever
+from connector.recording import DISK_PAUSE
 from connector.world import AT_CHILD, World
 from engine import processes, sweep
 from engine.processes import Identity
 
+OPENING_PAUSE = 5.0
+"""Seconds between attempts to open a ledger that the disk does not let us open."""
+
 REFUSAL_BOUND = 30.0
 """Seconds for telling the lanes that this start refuses."""
+
+
+async def opened(folder: Path, log: Log, status: Callable[[str], object]) -> Ledger:
+    """The ledger, once the disk allows that it is opened. Raises Refusal for one that cannot be used."""
+    while True:
+        try:
+            return await asyncio.to_thread(Ledger.open, folder)
+        except LedgerBroken as broken:
+            log.warning("ledger.broken", reason=str(broken))
+            status(f"Starting: waiting for the disk: {broken}")
+            await asyncio.sleep(OPENING_PAUSE)
+
+
+async def record(ledger: Ledger, fact: facts.AnyFact, clock: Clock, log: Log) -> None:
+    """Record what nothing goes on without, once the disk takes it."""
+    refused = 0
+    while True:
+        try:
+            await ledger.commit([fact], at=clock.now())
+        except LedgerBroken as broken:
+            refused += 1
+            if refused == 1:
+                log.warning("ledger.broken", reason=str(broken))
+            await asyncio.sleep(DISK_PAUSE)
+        else:
+            break
+    if refused:
+        log.info("ledger.mended")
 
 
 async def refuse_start(gateway: Gateway, dispatcher: Dispatcher, in_row: int, most: int) -> None:
@@ -70,7 +103,10 @@ async def sweep_left(world: World, ledger: Ledger, clock: Clock, log: Log, *, ki
             )
         ended = facts.ChildEnded(child.child, 0, expected=False)
         world.apply(ended)
-        await ledger.commit([ended], at=clock.now())
+        try:
+            await ledger.commit([ended], at=clock.now())
+        except LedgerBroken as broken:  # the next start looks for it again, and finds nobody
+            log.warning("ledger.broken", reason=str(broken))
 
 
 def recovery(world: World) -> Recover:

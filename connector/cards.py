@@ -10,11 +10,14 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import assert_never
 
-from connector import facts, notices
+from connector import clusters, facts, notices, notices_spend
 from connector.header import clean
-from connector.ports import Button
+from connector.literals import literal, plain
+from connector.ports import Button, Controls
+from connector.spend import day_end, day_of
 from connector.world import AT_CHILD, Phase, Round
 from engine import events as engine
+from engine import pi
 from engine.events import SECOND
 
 TAIL = 900
@@ -22,22 +25,29 @@ TAIL = 900
 
 ARGUMENT = 80
 
+LINES = 24
+"""Lines of growing text that a card shows."""
+
+SAID, SAID_LENGTH = 3, 100
+"""So many texts of extensions stand on a card's line, and so many characters of each, as of its notice."""
+
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a card is to show now; `over`: it will not change any more."""
+    """What a card is to show now; `over`: it will not change any more. `name`: which of a round's posts it is."""
 
     round: str
     channel: int
     content: str
-    buttons: tuple[Button, ...]
+    buttons: Controls
     reply_to: int
     over: bool
+    name: str = "card/1"
 
     @property
     def key(self) -> str:
         """The outbox's name for it, and the source of its nonce."""
-        return key_of(self.round)
+        return f"{self.round}/{self.name}"
 
 
 class Cpu(Enum):
@@ -56,6 +66,7 @@ class Wait(Enum):
     GATE = auto()
     AGAIN = auto()
     RESTART = auto()
+    CAP = auto()
 
 
 @dataclass(slots=True)
@@ -64,7 +75,8 @@ class Card:
 
     `since`: its first write, 0 where that was before a restart. `until`: what a wait ends at, 0 for not known.
     `ended`: when it got its last line; `over`: that one stays. `shown`: it was due; what is over sooner gets none.
-    `cpu`: of the processes of a tool that has been open for very long.
+    `cpu`: of the processes of a tool that has been open for very long. `title`, `status` by key and `notice`: what
+    extensions said last.
     """
 
     round: str
@@ -77,7 +89,9 @@ class Card:
     open: dict[str, tuple[str, int]] = field(default_factory=dict)
     cpu: Cpu | None = None
     text: str = ""
-    said: str = ""
+    title: str = ""
+    status: dict[str, str] = field(default_factory=dict)
+    notice: str = ""
     tokens: int = 0
     cost: float = 0.0
     model: str = ""
@@ -91,7 +105,8 @@ class Card:
         """A prompt is given to a child: what it did before counts on."""
         self.since = self.since or now
         self.doing, self.wait, self.until = "starting", None, 0
-        self.text, self.said, self.open = "", "", {}
+        self.text, self.open = "", {}
+        self.title, self.status, self.notice = "", {}, ""
 
     def hold(self, wait: Wait, until: int = 0) -> None:
         """Nobody works on it for now."""
@@ -118,8 +133,8 @@ class Card:
                 self.doing = "thinking" if thinking else "writing"
                 if not thinking:
                     self.text = (self.text + text)[-2 * TAIL :]
-            case engine.Spent(model=model, usage=usage):
-                self.model = model
+            case engine.Spent(turn=turn, model=model, usage=usage) if turn:
+                self.model = model or self.model
                 if usage is not None:
                     self.tokens += usage.input + usage.output
                     self.cost += usage.cost.total if usage.cost else 0.0
@@ -127,10 +142,29 @@ class Card:
                 when = (now + delay) // SECOND
                 self.doing = f"the provider failed, try {attempt} of {attempts} <t:{when}:R>"
             case engine.Told(dialog=dialog):
-                self.said = clean(dialog.message or dialog.statusText or dialog.title)
+                return self.tell(dialog)
             case _:
                 return False
         return True
+
+    def tell(self, dialog: pi.Dialog) -> bool:
+        """What an extension says beside the answer; whether it shows. A status without a text is taken back."""
+        match dialog.method:
+            case "notify":
+                self.notice = dialog.message
+            case "setStatus":
+                self.status[dialog.statusKey] = dialog.statusText
+            case "setTitle":
+                self.title = dialog.title
+            case _:
+                return False
+        return True
+
+    def _told(self) -> list[str]:
+        """Title and states on one line, the last notice below: somebody's texts, shown as they are."""
+        states = [text for text in (self.title, *self.status.values()) if text.strip()][:SAID]
+        lines = [" · ".join(_said(text) for text in states), _said(self.notice)]
+        return [line for line in lines if line]
 
     def view(self) -> View:
         """What it shows now."""
@@ -151,6 +185,8 @@ class Card:
                 return f"⏳ {notices.waits_again()}"
             case Wait.RESTART:
                 return f"⏳ {notices.waits_for_restart()}"
+            case Wait.CAP:
+                return f"⏳ {notices_spend.waits_for_day(self.until // SECOND)}"
             case None:
                 return self._at_work()
             case _:
@@ -170,9 +206,9 @@ class Card:
         if self.open and self.cpu is not None:
             tool, since = next(iter(self.open.values()))
             lines.append(f"⏳ {tool} has been open since <t:{since // SECOND}:R>: {self.cpu.value}. Stop ends it.")
-        lines += [self.said] if self.said else []
+        lines += self._told()
         if self.text.strip() and not self.open:
-            lines.append(quoted(self.text[-TAIL:]))
+            lines.append(quoted("\n".join(self.text[-TAIL:].strip().splitlines()[-LINES:])))
         return "\n".join(lines)
 
     def _last(self) -> str:
@@ -184,6 +220,16 @@ class Card:
         words += [f"{self.cost:.4f}"] if self.cost else []
         words += [f"`{clean(self.model).replace('`', ' ').strip()}`"] if self.model else []
         return f"-# {' · '.join(words)}"
+
+
+def _said(text: str) -> str:
+    return literal(clusters.excerpt(plain(text), SAID_LENGTH))
+
+
+def capped(round_: Round, now: int) -> bool:
+    """Whether a spending cap was told to hold it back today."""
+    scope, day = round_.capped
+    return bool(scope) and day == day_of(now)
 
 
 def key_of(round_: str) -> str:
@@ -287,6 +333,8 @@ class Cards:
             self._cards[name] = card
             if phase is Phase.POSTING:
                 card.end("answered", now, over=False)
+            elif round_ is not None and phase not in AT_CHILD and capped(round_, now):
+                card.hold(Wait.CAP, day_end(day_of(now)))
             elif phase is Phase.BACKOFF and round_ is not None:
                 card.hold(Wait.BACKOFF, round_.until)
             else:
@@ -317,6 +365,8 @@ def _told(card: Card, fact: facts.AnyFact, now: int) -> bool:
         case facts.Backoff(until=until):
             card.hold(Wait.BACKOFF, until)
             card.shown = True
+        case facts.Capped(day=day):
+            card.hold(Wait.CAP, day_end(day))
         case facts.Hurried() | facts.Requeued() | facts.Unwritten():
             card.hold(Wait.AGAIN)
         case facts.Cut():

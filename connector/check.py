@@ -2,27 +2,47 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from connector.admin import ledger_folder
 from connector.check_child import child_findings
 from connector.exits import Refusal
 from connector.findings import Finding
+from connector.isolation import isolation_findings
 from connector.settings import Settings
-from connector.settings_load import ETC, instance_file, problems
+from connector.settings_load import CONFIG_VARIABLE, ETC, instance_file, problems, usual_places
 from connector.token import KEY, STANDARD_INPUT, Token, read_token
 from connector.trust import trust_findings
 from connector.wiring import child_spec
 
 
+@dataclass(frozen=True, slots=True)
+class TokenFound:
+    """The token, where it can be had, and what is wrong with its place."""
+
+    token: Token | None
+    findings: tuple[Finding, ...] = ()
+
+
 async def check(
-    settings: Settings, environ: Mapping[str, str], *, online: bool, etc: Path = ETC
+    settings: Settings,
+    environ: Mapping[str, str],
+    *,
+    online: bool,
+    handed: TokenFound | None = None,
+    etc: Path = ETC,
 ) -> tuple[Finding, ...]:
-    """Return every finding there is: errors are what `run` would refuse or could not work with, the rest warnings."""
-    found = [*problems(settings), *trust_findings(settings), *state_findings(settings, environ)]
-    token, of_token = token_findings(settings, environ, online=online, etc=etc)
-    found += of_token
+    """Return every finding there is: errors are what `run` would refuse or could not work with, the rest warnings.
+
+    `handed` is what the unit would hand over on standard input, where somebody could read it (`check_as`).
+    """
+    found = [*config_findings(settings, environ, etc=etc), *problems(settings), *trust_findings(settings)]
+    found += [*isolation_findings(settings, environ), *state_findings(settings, environ)]
+    if handed is None or settings.discord.token_file not in {None, STANDARD_INPUT}:
+        handed = token_findings(settings, environ, online=online, etc=etc)
+    token = handed.token
+    found += handed.findings
     if not any(finding.key == "agent.cwd" for finding in found):
         found += cwd_findings(settings)
         spec, engine = child_spec(settings, environ), settings.engine
@@ -30,8 +50,17 @@ async def check(
     if online and token is not None:
         from connector.check_online import online_findings  # noqa: PLC0415 - an HTTP client only where it is needed
 
-        found += await online_findings(settings.discord.api_base, token)
+        found += await online_findings(settings, token)
     return tuple(found)
+
+
+def config_findings(settings: Settings, environ: Mapping[str, str], *, etc: Path = ETC) -> list[Finding]:
+    """Where a configuration was looked for, if there is none: variables and defaults alone hold then."""
+    if settings.source is not None:
+        return []
+    places = " and ".join(map(str, usual_places(environ, etc=etc)))
+    text = f"there is none in {places}, and ${CONFIG_VARIABLE} names none"
+    return [Finding("warning", "config", text, "write one there with pi-connector init, or name one with --config")]
 
 
 def state_findings(settings: Settings, environ: Mapping[str, str]) -> list[Finding]:
@@ -41,6 +70,8 @@ def state_findings(settings: Settings, environ: Mapping[str, str]) -> list[Findi
     except Refusal as refusal:
         return list(refusal.findings)
     try:
+        if str(folder) == environ.get("STATE_DIRECTORY") and not folder.exists():
+            return []  # systemd makes it, as root
         return _state_findings(folder)
     except OSError as error:
         mend = "run this as the connector's user, or name another folder"
@@ -64,13 +95,12 @@ def _state_findings(folder: Path) -> list[Finding]:
     return []
 
 
-def token_findings(
-    settings: Settings, environ: Mapping[str, str], *, online: bool, etc: Path = ETC
-) -> tuple[Token | None, list[Finding]]:
+def token_findings(settings: Settings, environ: Mapping[str, str], *, online: bool, etc: Path = ETC) -> TokenFound:
     """Return the token, where it can be had, and what is wrong with its place.
 
     `--instance NAME` means `NAME.token`, which the unit hands over on standard input and only root need be able to
-    read. Without an instance, standard input is read only where the token is needed.
+    read. Without an instance, standard input is read only where the token is needed. Where no place is named for it
+    (CONTRACT: whoever starts the run may still hand it over in $DISCORD_TOKEN) its absence is an error only `online`.
     """
     named = settings.discord.token_file
     of_unit = None
@@ -81,28 +111,27 @@ def token_findings(
             readable = os.access(of_unit, os.R_OK)
         except FileNotFoundError:
             text, mend = f"there is no {of_unit}", "write the bot's token there, as root, with mode 600"
-            return None, [Finding("error", KEY, text, mend)]
+            return TokenFound(None, (Finding("error", KEY, text, mend),))
         except OSError:
             readable = False
         if not readable:
             text = f"{of_unit} may not be read by this user, so the token was not checked"
-            return None, [
-                Finding("warning", KEY, text, "that is as it should be; run the check as root to have it read")
-            ]
+            mend = "that is as it should be; run the check as root to have it read"
+            return TokenFound(None, (Finding("warning", KEY, text, mend),))
         discord = settings.discord.model_copy(update={"token_file": STANDARD_INPUT})
         settings = settings.model_copy(update={"discord": discord})
     elif named == STANDARD_INPUT and (not online or os.isatty(0)):
         if not online:
-            return None, []
-        return None, [Finding("error", KEY, "standard input is a terminal", "hand the token over there: … < FILE")]
+            return TokenFound(None)
+        mend = "hand the token over there: … < FILE"
+        return TokenFound(None, (Finding("error", KEY, "standard input is a terminal", mend),))
     try:
         token = read_token(settings, dict(environ), instead_of_input=of_unit)
     except Refusal as refusal:
         if online or of_unit or named:
-            return None, list(refusal.findings)
-        # Without a place named for it, whoever starts the run may still hand it over in $DISCORD_TOKEN.
-        return None, [replace(finding, level="warning") for finding in refusal.findings]
-    return token, list(token.findings)
+            return TokenFound(None, refusal.findings)
+        return TokenFound(None, tuple(replace(finding, level="warning") for finding in refusal.findings))
+    return TokenFound(token, token.findings)
 
 
 def cwd_findings(settings: Settings) -> list[Finding]:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import re
 import shlex
+from dataclasses import dataclass
 
 from connector.exits import Refusal
 from connector.findings import Finding
@@ -32,49 +33,64 @@ class _Gone(Exception):  # noqa: N818 - a state of the child
     """The child's output ended."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Examined:
+    """What is wrong with a child that could be started, and whether it gave an answer at all."""
+
+    findings: list[Finding]
+    answered: bool = True
+
+
 async def child_findings(spec: ChildSpec, *, bound: float, max_line: int) -> list[Finding]:
     """Return what is wrong with the child. `bound`: seconds that one answer may take."""
     try:
-        return await _examine(spec, bound, max_line)
+        return (await _examine(spec, bound, max_line, keys=True)).findings
     except ChildUnusable as unusable:
         return [Finding("error", KEY, unusable.reason, unusable.mend)]
 
 
-async def _examine(spec: ChildSpec, bound: float, max_line: int) -> list[Finding]:
+async def _examine(spec: ChildSpec, bound: float, max_line: int, *, keys: bool) -> _Examined:
     """The findings about a child that can be started. Raises ChildUnusable for one that cannot."""
     processes.become_subreaper()
     try:
         child = await Child.spawn(spec, 1)
     except OSError as error:
-        return [_error(spec, f"could not be started: {error.strerror or error}")]
+        return _Examined([_error(spec, f"could not be started: {error.strerror or error}")], answered=False)
     talk = _Talk(child, bound, max_line)
     try:
-        return await _interview(talk)
+        return _Examined(await _interview(talk, keys=keys))
     except _Silent:
         text = f"did not answer within {bound:g} seconds (engine.turn_timeout)"
-        return [_error(spec, text)]
+        return _Examined([_error(spec, text)], answered=False)
     except _Gone:
         ended = await child.stop()
         how = f"exited with status {ended.code}" if ended.code >= 0 else f"died of signal {-ended.code}"
-        return [_gone(spec, f"{how} before it answered", child.stderr_tail())]
+        return _Examined([_gone(spec, f"{how} before it answered", child.stderr_tail())], answered=False)
     finally:
         await child.stop()
         await talk.close()
 
 
-async def refuse_unfit(spec: ChildSpec, *, bound: float, max_line: int) -> None:
-    """Raise Refusal for a child that `run` cannot use at all; one that exits or is silent is the lanes' business."""
+async def refuse_unfit(spec: ChildSpec, *, bound: float, max_line: int) -> str:
+    """Raise Refusal for a child that `run` cannot use at all; return why it did not answer, if it did not.
+
+    One that exits or is silent is the lanes' business.
+    """
     try:
-        found = await _examine(spec, bound, max_line)
+        found = await _examine(spec, bound, max_line, keys=False)
     except ChildUnusable as unusable:
         raise Refusal.of((Finding("error", KEY, unusable.reason, unusable.mend),)) from unusable
-    unfit = tuple(finding for finding in found if finding.text.startswith(_TOO_OLD))
+    unfit = tuple(finding for finding in found.findings if finding.text.startswith(_TOO_OLD))
     if unfit:
         raise Refusal.of(unfit)
+    return "" if found.answered else found.findings[0].line()
 
 
-async def _interview(talk: "_Talk") -> list[Finding]:
-    """Ask what costs nothing and changes nothing: state, then whether it knows what a turn needs."""
+async def _interview(talk: "_Talk", *, keys: bool) -> list[Finding]:
+    """Ask what costs nothing and changes nothing: state, then whether it knows what a turn needs.
+
+    `keys`: whether it has a key, too, for which a start of `run` need not wait.
+    """
     state = await talk.ask(commands.GetState("check-1"))
     cleared = await talk.ask(commands.ClearQueue("check-2"))
     if not cleared.success:
@@ -89,7 +105,22 @@ async def _interview(talk: "_Talk") -> list[Finding]:
     if pi.plain(model, "id") in _NO_MODEL and pi.plain(model, "provider") in _NO_MODEL:
         mend = "start pi by hand as this user, /login there, choose a model"
         return [Finding("error", KEY, "has no model, so it would refuse every message", mend)]
-    return []
+    return await _without_key(talk, pi.plain(model, "provider")) if keys else []
+
+
+async def _without_key(talk: "_Talk", provider: object) -> list[Finding]:
+    """Whether pi has a key for the provider of its model.
+
+    It names a model without one as its own, and refuses every prompt [r_no_key]; among the available ones it is not.
+    """
+    told = await talk.ask(commands.GetModels("check-4"))
+    models = pi.plain(told.data, "models")
+    if not isinstance(provider, str) or not told.success or not isinstance(models, list):
+        return []
+    if any(pi.plain(one, "provider") == provider for one in models):
+        return []
+    mend = "start pi by hand as this user and /login there, or name the key's variable in agent.env_pass"
+    return [Finding("error", KEY, f"has no key for {provider}, so it would refuse every message", mend)]
 
 
 class _Talk:

@@ -19,12 +19,16 @@ from engine.state import Advice
 
 @dataclass(frozen=True, slots=True)
 class Nursery:
-    """How children are started: command and bounds, `long_wait` in nanoseconds."""
+    """How children are started: command and bounds, `long_wait` in nanoseconds.
+
+    `prepare` makes what a lane's child is to find before it is started, in a thread.
+    """
 
     spec: ChildSpec
     limits: Limits
     max_line: int
     long_wait: int
+    prepare: Callable[[str], None] = lambda _lane: None
 
 
 class Children:
@@ -59,6 +63,10 @@ class Children:
         found = self._engines.get(lane)
         return found[1].left_by_turn() if found is not None and found[0] == child else ()
 
+    def overdue(self) -> float:
+        """Seconds by which the bound of some engine has passed; 0 where each is in time."""
+        return max((engine.overdue() for _, engine in self._engines.values()), default=0.0)
+
     def spawn(self, lane: str, child: int, session: str) -> None:
         """Start a child for the lane; a session file that cannot be resumed is told first."""
         if not self._too_late(lane, child):
@@ -69,6 +77,11 @@ class Children:
         found = self._engines.get(lane)
         if found is not None and found[0] == child:
             found[1].give(given)
+
+    def asks(self, lane: str, child: int, dialog: str) -> bool:
+        """Whether this child still waits for an answer to this dialog."""
+        found = self._engines.get(lane)
+        return found is not None and found[0] == child and found[1].asks(dialog)
 
     def retire(self, lane: str, child: int) -> None:
         """Stop this child; its exit is told when it is gone."""
@@ -96,6 +109,7 @@ class Children:
         here = bool(session) and not self._nursery.spec.remote  # where files are out of reach, none is looked at
         if here and not await asyncio.to_thread(self._session_usable, Path(session)):
             self._put(SessionGone(lane))
+        await asyncio.to_thread(self._prepare, lane)
         if self._too_late(lane, child):
             return
 
@@ -147,6 +161,13 @@ class Children:
             return True
         sessions.keep_aside(path)
         return False
+
+    def _prepare(self, lane: str) -> None:
+        """A child without its outbox answers all the same."""
+        try:
+            self._nursery.prepare(lane)
+        except OSError as error:
+            self._log.warning("outbox.missing", lane=lane, reason=str(error))
 
     def _note(self, lane: str, child: int, told: tuple[Effect, ...]) -> None:
         """Log the first note of a kind of each child; count the rest."""

@@ -1,6 +1,7 @@
 """argv → settings → one of the commands → exit code; what is heavy is imported where it is used."""
 
 import asyncio
+import contextlib
 import faulthandler
 import json
 import os
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 import typer
 
 from connector.exits import ExitCode, ProgramEnd, Refusal
+from connector.findings import Finding
 
 if TYPE_CHECKING:  # pydantic costs more than all of `--version` and `--help`
     from connector.logs import Logs
+    from connector.service_manager import ServiceManager
     from connector.settings import Settings
 
 app = typer.Typer(
@@ -79,19 +82,22 @@ def check(
     online: Annotated[bool, typer.Option("--online", help="Ask Discord about the token and the intent, too.")] = False,
 ) -> None:
     """Look for what would stop a run; change nothing."""
-    from connector import check as checking  # noqa: PLC0415 - brings the engine
+    _one_of(config, instance)
+    raise typer.Exit(_check(config, instance, online=online))
 
-    try:
-        settings = _settings(config, instance)
-        findings = asyncio.run(checking.check(settings, os.environ, online=online))
-    except Refusal as refusal:
-        findings = refusal.findings
-    for finding in findings:
-        typer.echo(finding.line())
-    if not findings:
-        typer.echo("ok")
-    bad = any(finding.level == "error" for finding in findings)
-    raise typer.Exit(ExitCode.REFUSED if bad else ExitCode.STOPPED)
+
+@app.command()
+def init(
+    config: Config = None,
+    instance: Instance = None,
+    *,
+    offline: Annotated[bool, typer.Option("--offline", help="Ask Discord about nothing.")] = False,
+) -> None:
+    """Ask, explain each step at Discord, write configuration, token file and unit."""
+    from connector import init as wizard  # noqa: PLC0415 - brings the engine and an HTTP client
+
+    _one_of(config, instance)
+    wizard.run(config, instance, os.environ, offline=offline)
 
 
 @app.command()
@@ -175,6 +181,33 @@ def _show(told: Mapping[str, Any] | list[str]) -> None:
             typer.echo(line)
 
 
+def _check(config: Path | None, instance: str | None, *, online: bool) -> ExitCode:
+    """Print every finding; with an instance as its unit's user and in its environment, as far as this user may."""
+    from connector import check as checking  # noqa: PLC0415 - brings the engine
+    from connector import check_as, check_online  # noqa: F401, PLC0415 - another user may not be able to read it later
+    from connector.hidden import hide_process  # noqa: PLC0415 - as in _run
+
+    hide_process()
+    findings: tuple[Finding, ...] = ()
+    handed = None
+    try:
+        if instance is not None:
+            shoes = check_as.step_in(instance, os.environ)
+            findings, handed = shoes.findings, shoes.token
+        settings = _settings(config, instance)
+        if instance is not None:
+            findings += tuple(shoes.of_settings(settings))
+        findings += asyncio.run(checking.check(settings, os.environ, online=online, handed=handed))
+    except Refusal as refusal:
+        findings += refusal.findings
+    for finding in findings:
+        typer.echo(finding.line())
+    if not findings:
+        typer.echo("ok")
+    bad = any(finding.level == "error" for finding in findings)
+    return ExitCode.REFUSED if bad else ExitCode.STOPPED
+
+
 def _tell(refusal: Refusal) -> None:
     for line in refusal.lines():
         typer.echo(line, err=True)
@@ -182,22 +215,30 @@ def _tell(refusal: Refusal) -> None:
 
 def _run(config: Path | None, instance: str | None) -> int:
     """The process of `run`: signals, secrets and the log first, then the connector; its exit code."""
+    faulthandler.enable(2)  # every thread's stack, also when the watchdog of systemd sends SIGABRT
     for signum in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signum, _stop_early)
     from connector.hidden import hide_process  # noqa: PLC0415 - only run reads a token for long
+    from connector.service_manager import ServiceManager  # noqa: PLC0415 - only run tells systemd anything
+
+    hide_process()
+    with contextlib.closing(ServiceManager.of(os.environ)) as manager:
+        return _settled(config, instance, manager)
+
+
+def _settled(config: Path | None, instance: str | None, manager: "ServiceManager") -> int:
+    """Settings and log, then the connector itself."""
     from connector.logs import Logs  # noqa: PLC0415 - brings structlog
     from connector.settings import LogSettings  # noqa: PLC0415 - brings pydantic
     from connector.settings_load import load  # noqa: PLC0415 - as above
 
-    faulthandler.enable(2)
-    hide_process()
     try:
         settings = load(config, instance, os.environ)
     except Refusal as refusal:
         with Logs(LogSettings(), sys.stderr) as logs:
-            return _refused(logs, refusal)
+            return _refused(logs, refusal, manager)
     with Logs(settings.log, sys.stderr) as logs:
-        return _relay(settings, logs)
+        return _relay(settings, logs, manager)
 
 
 def _stop_early(_signum: int, _frame: object) -> NoReturn:
@@ -205,7 +246,7 @@ def _stop_early(_signum: int, _frame: object) -> NoReturn:
     raise SystemExit(ExitCode.STOPPED)
 
 
-def _relay(settings: "Settings", logs: "Logs") -> int:
+def _relay(settings: "Settings", logs: "Logs", manager: "ServiceManager") -> int:
     from connector.token import read_token  # noqa: PLC0415 - as in _run
 
     try:
@@ -214,9 +255,9 @@ def _relay(settings: "Settings", logs: "Logs") -> int:
         from connector.app import Program  # noqa: PLC0415 - brings discord.py
         from connector.app import run as relay  # noqa: PLC0415 - as above
 
-        return asyncio.run(relay(Program(settings, token, os.environ, logs)))
+        return asyncio.run(relay(Program(settings, token, os.environ, logs, manager)))
     except Refusal as refusal:
-        return _refused(logs, refusal)
+        return _refused(logs, refusal, manager)
     except ProgramEnd as end:
         logs.log.error("connector.stopped", code=end.code, reason=end.reason)  # noqa: TRY400 - it says why itself
         return end.code
@@ -225,10 +266,12 @@ def _relay(settings: "Settings", logs: "Logs") -> int:
         return ExitCode.STOPPED
     except Exception as error:  # whatever it is: it is logged here, and ends the program
         logs.log.exception("connector.stopped", code=ExitCode.FAULT, reason=f"internal fault: {error!r}")
+        manager.status(logs.redactor.text(f"Failed: internal fault: {error!r}"))
         return ExitCode.FAULT
 
 
-def _refused(logs: "Logs", refusal: Refusal) -> int:
+def _refused(logs: "Logs", refusal: Refusal, manager: "ServiceManager") -> int:
+    manager.status(logs.redactor.text(f"Refused: {refusal.reason}; {refusal.mend}"))
     logs.log.error("connector.refused", reason=refusal.reason, mend=refusal.mend)
     if sys.stderr.isatty():
         _tell(refusal)  # for a person; elsewhere standard error holds one JSON object a line, and nothing else

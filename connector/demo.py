@@ -24,6 +24,7 @@ from connector.demo_tour import TOUR
 from connector.exits import ExitCode, Refusal
 from connector.facts import Ended
 from connector.ledger import FILE
+from connector.post_parts import FILE_NAME
 from engine.events import SECOND
 
 if TYPE_CHECKING:
@@ -220,9 +221,10 @@ class _Talk:
     def _show(self) -> None:
         for post in self._fresh():
             self._shown = post.id
-            whole = [name for name in post.files if name.endswith(".md")]
-            text = self._world.file(post.id, whole[0]).decode(errors="replace") if whole else post.content
-            _print(text)
+            text, files = post.content, list(post.files)
+            if files[:1] == [FILE_NAME]:
+                text = self._world.file(post.id, files.pop(0)).decode(errors="replace")
+            _print("\n".join([text, *(f"[file: {name}]" for name in files)]))
 
     def _answered(self, message: int) -> bool:
         """Whether a message has ended and its answer stands in Discord."""

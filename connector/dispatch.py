@@ -11,20 +11,22 @@ from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 from connector import facts
+from connector.asking import Asking
 from connector.cards import Cpu
 from connector.children import Children
 from connector.exits import ExitCode
+from connector.fetching import Fetching
 from connector.hearing import knows
-from connector.lane_effects import (
-    ErrandDone,
-    Quit,
-)
+from connector.lane_effects import ErrandDone, Fetch, Log, Quit
 from connector.lane_events import (
     Arrived,
-    Cancel,
+    Brought,
     CardDone,
+    ChildDown,
     ChildSays,
+    Deleted,
     Input,
+    PlaceGone,
     PostDone,
     Recover,
     Rewrite,
@@ -34,9 +36,10 @@ from connector.lane_events import (
 from connector.lanes import Lanes, Stepped
 from connector.messages import Message
 from connector.outbox_moves import Told
-from connector.performing import COURTESIES, Hands, Parts, Performing
+from connector.performing import Hands, Parts, Performing, rank
 from connector.ports import (
     Changed,
+    ChannelGone,
     Commanded,
     Connected,
     Disconnected,
@@ -82,9 +85,13 @@ class Dispatcher:
         self._idle: asyncio.Future[None] | None = None
         self._ending: asyncio.Future[Quit] = asyncio.get_running_loop().create_future()
         self.children: Children
+        self.fetching: Fetching
         self.posting: Posting
         self._showing = Showing(
             parts.lanes, lambda: self.posting, self._threads.opening, parts.clock.now, on=parts.cards
+        )
+        self.asking = Asking(
+            parts.lanes, lambda: self.children, self._showing, parts.clock.now, parts.log, bound=parts.dialog_timeout
         )
         self._performing = Performing(
             parts,
@@ -96,6 +103,7 @@ class Dispatcher:
                 spawn=self.spawn,
                 ask=self.ask,
                 errand_done=lambda effect: self.on_errand(effect),  # noqa: PLW0108 - set later
+                fetch=self._fetch,
                 quit=self._quit,
             ),
         )
@@ -103,6 +111,8 @@ class Dispatcher:
         self.on_connected: Callable[[Connected], None] = lambda _: None
         self.on_disconnected: Callable[[Disconnected], None] = lambda _: None
         self.on_errand: Callable[[ErrandDone], None] = lambda _: None
+        self.on_heard: Callable[[Heard], None] = lambda _: None
+        self.on_step: Callable[[Stepped], None] = lambda _: None
         self.on_person: Callable[[Pressed | Commanded], Coroutine[Any, Any, None]]
 
     @property
@@ -129,11 +139,14 @@ class Dispatcher:
 
     def hear(self, heard: Heard) -> None:
         """An event of Discord, in the first synchronous line of its handler."""
+        self.on_heard(heard)
         match heard:
             case Said():
                 self.on_said(heard)
             case Changed() | Gone():
                 self.put(heard)
+            case ChannelGone(channel):
+                self.put(PlaceGone(channel))
             case Connected():
                 self.on_connected(heard)
             case Disconnected():
@@ -169,6 +182,7 @@ class Dispatcher:
 
     async def run(self) -> None:
         """Own the lanes until cancelled."""
+        self.posting.on_gone = lambda channel: self.put(PlaceGone(channel))
         while True:
             await self._news.wait()
             self._news.clear()
@@ -187,11 +201,19 @@ class Dispatcher:
             self._lost = True
             self._performing.perform(Quit(ExitCode.STOPPED, "asked to stop while the ledger could not be written"))
             return
-        effects = [effect for step in steps for effect in step.effects]
-        for effect in sorted(effects, key=lambda effect: isinstance(effect, COURTESIES)):
+        for step in steps:
+            self.on_step(step)
+        effects = sorted((effect for step in steps for effect in step.effects), key=rank)
+        told = next((at for at, effect in enumerate(effects) if isinstance(effect, Log)), len(effects))
+        for effect in effects[:told]:
             self._performing.perform(effect)
+        self.asking.flush()
         self._showing.flush()
         self._arm()
+        if told < len(effects):
+            await asyncio.sleep(0)  # the requests of the signs are on their way before the log is written
+            for effect in effects[told:]:
+                self._performing.perform(effect)
         asked, self._asked = self._asked, []
         for answer, step in asked:
             if not answer.done():
@@ -213,6 +235,7 @@ class Dispatcher:
             for heard in batch
             if isinstance(heard, Said | Changed) and heard.message.id <= seen.get(heard.message.place.channel, 0)
         ]
+        asked += [message for heard in batch if isinstance(heard, Gone) for message in heard.messages]
         return await self._parts.ledger.known_messages(asked) if asked else frozenset()
 
     def _steps(self, given: Input | Said | Changed | Gone | _Asked, known: frozenset[int]) -> list[Stepped]:
@@ -222,16 +245,24 @@ class Dispatcher:
             case Changed(message):
                 return self._changed(message, known)
             case Gone(_, messages):
-                return [self._step(Cancel(str(name), silent=True)) for name in messages if str(name) in self._rounds]
+                self.asking.gone(messages)
+                return [self._step(Deleted(message, message in known)) for message in messages]
+            case Brought():
+                return [self._step(replace(given, advice=self.children.advise(given.lane)))]
             case _Asked(asked, answer):
                 step = self._step(asked)
                 self._asked.append((answer, step))
                 return [step]
             case ChildSays():
                 self._showing.hear(given)
+                self.asking.hear(given)
+                return [self._step(given)]
+            case ChildDown():
+                self.asking.down(given)
                 return [self._step(given)]
             case Recover():
                 self._showing.adopt()
+                self.asking.adopt()
                 return [self._step(given)]
             case _:
                 return [self._step(given)]
@@ -261,18 +292,25 @@ class Dispatcher:
         """An edit of a waiting message changes it; one that first addresses us is a new message, once."""
         if str(message.id) not in self._rounds:
             return self._said(message, known)
+        message = replace(message, place=knows(message.place, self.lanes.world.lane(message.place.lane).thread_of))
         heard, _ = self._parts.hearing.of_message(message, self._parts.us(message), self._parts.clock.now())
-        if isinstance(heard, Arrived) and not heard.refusal:
-            return [self._step(Rewrite(str(message.id), heard.claim.text))]
-        return [self._step(Cancel(str(message.id)))]  # what was taken back is not asked
+        text = heard.claim.text if isinstance(heard, Arrived) and not heard.refusal else ""
+        return [self._step(Rewrite(str(message.id), text))]
 
     def _step(self, given: Input) -> Stepped:
         step = self.lanes.step(given, self._parts.clock.now(), random.random())  # noqa: S311 - jitter, no secret
         self._showing.learn(step.facts)
+        self.asking.learn(step.facts)
+        self.fetching.forget(step.closed)
+        if erased := [fact.message for fact in step.facts if isinstance(fact, facts.Erased)]:
+            self.spawn(self.fetching.deleted(erased))
         for fact in step.facts:
             if isinstance(fact, facts.Written) and fact.kind == "prompt":
                 asyncio.get_running_loop().call_later(CARD_DELAY, self._showing.reveal, fact.round)
         return step
+
+    def _fetch(self, effect: Fetch) -> None:
+        self.spawn(self.fetching.fetch(effect, self.put))
 
     # -- records ---------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,10 @@ from typing import Literal
 import msgspec
 
 from connector.facts_base import Fact as Fact
+from connector.facts_dialog import DialogOver as DialogOver
+from connector.facts_dialog import DialogShown as DialogShown
+from connector.facts_files import Fetched as Fetched
+from connector.facts_files import File as File
 from connector.facts_process import ChildEnded as ChildEnded
 from connector.facts_process import ChildStarted as ChildStarted
 from connector.facts_process import Down as Down
@@ -17,6 +21,12 @@ from connector.facts_process import Fell as Fell
 from connector.facts_process import Forgiven as Forgiven
 from connector.facts_process import Good as Good
 from connector.facts_process import Up as Up
+from connector.facts_spend import Capped as Capped
+from connector.facts_spend import Extended as Extended
+from connector.facts_spend import Spent as Spent
+from connector.facts_texts import Erased as Erased
+from connector.facts_texts import Late as Late
+from connector.facts_texts import Unsaid as Unsaid
 
 
 class Origin(StrEnum):
@@ -33,7 +43,7 @@ class Claimed(Fact, frozen=True, tag="claimed"):
 
     `text` is what the child will be given, header included; `reply_to` is the message that answers refer to.
     `parent`: the channel in which a thread on this message is to be opened, 0 for none; `channel` is then that
-    thread, whose id Discord makes equal to the message's.
+    thread, whose id Discord makes equal to the message's. `files` came with it; what became of them tells `Fetched`.
     """
 
     round: str
@@ -48,6 +58,7 @@ class Claimed(Fact, frozen=True, tag="claimed"):
     bot: bool = False
     origin: Origin = Origin.MESSAGE
     parent: int = 0
+    files: tuple[File, ...] = ()
 
 
 class Seen(Fact, frozen=True, tag="seen"):
@@ -158,6 +169,7 @@ class Owed(Fact, frozen=True, tag="owed"):
     """A post that must reach Discord, recorded before it is tried.
 
     `key` is round, kind and number, and the source of every part's nonce. `text` is Markdown, split when posted.
+    `lane`: that of an answer, whose outbox its files may lie in; "" where it has none.
     """
 
     key: str
@@ -167,6 +179,8 @@ class Owed(Fact, frozen=True, tag="owed"):
     text: str
     reply_to: int
     retry: bool = False
+    extend: bool = False
+    lane: str = ""
 
 
 class Posted(Fact, frozen=True, tag="posted"):
@@ -298,9 +312,15 @@ AnyFact = (
     | Dropped
     | CardShown
     | CardOver
+    | DialogShown
+    | DialogOver
     | Cut
     | Moved
     | Edited
+    | Late
+    | Unsaid
+    | Erased
+    | Fetched
     | SessionSet
     | SessionKnown
     | ModelSet
@@ -315,18 +335,26 @@ AnyFact = (
     | Good
     | Down
     | Forgiven
+    | Spent
+    | Capped
+    | Extended
 )
 
-FULL = (Claimed, Written, StopMarked, Answered, Owed, Ended, Backoff, Requeued, Fell, Seen, Cut, Edited, ChildStarted)
+FULL = (
+    *(Claimed, Written, StopMarked, Answered, Owed, Ended, Backoff, Requeued, Fell, Seen, Cut, Edited, ChildStarted),
+    *(Extended, Unsaid, Erased),
+)
 """Facts that must be on the disk before their effect; the others may be lost by a power cut, never by a kill."""
 
 
 def round_of(fact: AnyFact) -> str:
     """The round that a fact is about, "" where it is about none; a post's is the first part of its key."""
     match fact:
-        case Posted(key=key) | Dropped(key=key):
+        case Posted(key=key) | Dropped(key=key) | DialogShown(key=key) | DialogOver(key=key):
             return key.rsplit("/", 2)[0]
         case Redirected(channel=channel):  # the message that was to open the thread has its id
             return str(channel)
+        case Erased(message=message):
+            return str(message)
         case _:
             return str(getattr(fact, "round", ""))

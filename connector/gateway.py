@@ -175,7 +175,7 @@ class Gateway(Calls):
                 pause = self._pauses.after_failure()
                 reason = f"{type(error).__name__}: {error}"
                 self._log.warning("gateway.login_failed", reason=reason, pause=round(pause, 2))
-                self._hearing.down(reason)
+                self._hearing.down(reason, pause)
                 await client.close()
             else:
                 return client

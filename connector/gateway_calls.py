@@ -3,10 +3,12 @@
 import asyncio
 import io
 import json
+import mimetypes
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from itertools import groupby
+from typing import Any, assert_never
 
 import aiohttp
 import discord
@@ -14,10 +16,11 @@ from discord.http import Route
 
 from connector import gateway_facts as read
 from connector.gateway_facts import Json
+from connector.gateway_files import same_files
 from connector.gateway_lookups import Lookups
 from connector.logs import Log
-from connector.messages import Message, Place
-from connector.ports import Button, Part, PostLater, PostNever, PostOther
+from connector.messages import Attachment, Message, Place
+from connector.ports import Button, Control, Controls, Menu, Part, PostLater, PostNever, PostOther
 
 MESSAGES = "/channels/{channel_id}/messages"
 MESSAGE = MESSAGES + "/{message_id}"
@@ -28,7 +31,7 @@ _BANNED = 60.0
 _PAGE = 100
 _LOOK = 10
 _ARCHIVED = 50083
-_UNKNOWN_CHANNEL, _UNKNOWN_MESSAGE = 10003, 10008
+_UNKNOWN_MESSAGE = 10008
 _THREAD_EXISTS = 160004
 _NO_REPLY = {_UNKNOWN_MESSAGE, 160002}
 _INVALID = 50035
@@ -36,6 +39,8 @@ _STYLES = {"primary": 1, "secondary": 2, "success": 3, "danger": 4}
 _ROW = 5
 _ARCHIVE_MINUTES = 1440
 _THREAD_NAME = 100
+_SLOWEST = 100_000
+"""Bytes a second that an upload is allowed to need."""
 
 
 class Wire:
@@ -45,7 +50,7 @@ class Wire:
     """
 
     def __init__(self, client: Callable[[], discord.Client | None], log: Log, limit: float) -> None:
-        self._client, self._log, self._limit = client, log, limit
+        self._client, self._log, self.limit = client, log, limit
 
     async def ask(self, method: str, path: str, *, limit: float | None = None, **wanted: Any) -> Any:
         """The reply's JSON. `wanted`: the path's parameters by name, and `json`, `params`, `form`, `files`, `metadata`.
@@ -57,7 +62,7 @@ class Wire:
             raise PostLater("not logged in")
         sent = {name: wanted.pop(name) for name in ("json", "params", "form", "files") if name in wanted}
         try:
-            async with asyncio.timeout(limit or self._limit):
+            async with asyncio.timeout(limit or self.limit):
                 return await client.http.request(Route(method, path, **wanted), **sent)
         except Exception as error:
             # discord.py may raise more than it says (a closed session, a rate limit without its number); the caller
@@ -143,20 +148,21 @@ class Calls:
             }
         if part.buttons:
             payload["components"] = rows(part.buttons)
-        if part.file is None:
+        if not part.files:
             return await self._wire.ask("POST", MESSAGES, channel_id=part.channel, json=payload)
-        payload["attachments"] = [{"id": 0, "filename": part.file.name}]
-        file = discord.File(io.BytesIO(part.file.data), part.file.name)
-        form = [
-            {"name": "payload_json", "value": json.dumps(payload)},
-            {"name": "files[0]", "value": file.fp, "filename": file.filename, "content_type": "text/markdown"},
-        ]
-        return await self._wire.ask("POST", MESSAGES, channel_id=part.channel, form=form, files=[file])
+        payload["attachments"] = [{"id": n, "filename": one.name} for n, one in enumerate(part.files)]
+        files = [discord.File(io.BytesIO(one.data), one.name) for one in part.files]
+        form: list[dict[str, Any]] = [{"name": "payload_json", "value": json.dumps(payload)}]
+        for n, (one, file) in enumerate(zip(part.files, files, strict=True)):
+            kind = mimetypes.guess_type(one.name)[0] or "application/octet-stream"
+            form.append({"name": f"files[{n}]", "value": file.fp, "filename": one.name, "content_type": kind})
+        limit = self._wire.limit + sum(one.length for one in part.files) / _SLOWEST
+        return await self._wire.ask("POST", MESSAGES, channel_id=part.channel, form=form, files=files, limit=limit)
 
     async def _unarchive(self, channel: int) -> None:
         await self._wire.ask("PATCH", CHANNEL, channel_id=channel, json={"archived": False})
 
-    async def edit(self, channel: int, message: int, content: str, buttons: tuple[Button, ...] = ()) -> None:
+    async def edit(self, channel: int, message: int, content: str, buttons: Controls = ()) -> None:
         """Replace content and buttons of one of our messages."""
         payload = {"content": content, "components": rows(buttons), "allowed_mentions": {"parse": []}}
         await self._opened("PATCH", MESSAGE, channel_id=channel, message_id=message, json=payload)
@@ -197,6 +203,13 @@ class Calls:
             after = page.last
         return found
 
+    async def files(self, channel: int, message: int) -> tuple[Attachment, ...]:
+        """The files of a message as Discord names and signs them now, those of what was forwarded with it behind."""
+        data = await self._wire.ask("GET", MESSAGE, channel_id=channel, message_id=message)
+        if not _readable(data):
+            raise PostNever("Discord's reply is no message")
+        return read.message(data, Place(channel, ""), us=self._us()).all_files
+
     async def newest(self, channel: int) -> int:
         """The id of the newest message anybody said in a channel, 0 where there is none among the last hundred."""
         page = await self._page(channel)
@@ -227,8 +240,7 @@ class Calls:
         referred = read.referred(data)
         if part.reply_to and referred is not None and referred != part.reply_to:
             return False
-        names = [one.get("filename") for one in data.get("attachments") or ()]
-        return same(data["content"], part.content) and names == ([part.file.name] if part.file else [])
+        return same(data["content"], part.content) and same_files(data.get("attachments") or (), part.files)
 
     async def _message(self, data: Json, place: Place) -> Message:
         member = data.get("member")
@@ -262,12 +274,26 @@ class Calls:
         return message
 
 
-def rows(buttons: Iterable[Button]) -> list[dict[str, Any]]:
-    """Buttons as raw components: they work after a restart, since no view is kept for them."""
-    shown = [
-        {"type": 2, "style": _STYLES[one.style], "label": one.label[:80], "custom_id": one.custom_id} for one in buttons
-    ]
-    return [{"type": 1, "components": shown[at : at + _ROW]} for at in range(0, len(shown), _ROW)]
+def rows(controls: Iterable[Control]) -> list[dict[str, Any]]:
+    """Controls as raw components: they work after a restart, since no view is kept for them."""
+    found: list[list[dict[str, Any]]] = []
+    for is_menu, group in groupby(controls, key=lambda one: isinstance(one, Menu)):
+        shown = [_component(one) for one in group]
+        size = 1 if is_menu else _ROW
+        found += [shown[at : at + size] for at in range(0, len(shown), size)]
+    return [{"type": 1, "components": row} for row in found]
+
+
+def _component(one: Control) -> dict[str, Any]:
+    match one:
+        case Button(custom_id, label, style):
+            return {"type": 2, "style": _STYLES[style], "label": label[:80], "custom_id": custom_id}
+        case Menu(custom_id, choices, placeholder):
+            options = [{"label": label[:100], "value": value[:100]} for label, value in choices[:25]]
+            more = {"placeholder": placeholder[:150]} if placeholder else {}
+            return {"type": 3, "custom_id": custom_id, "options": options, **more}
+        case _:
+            assert_never(one)
 
 
 def same(one: str, other: str) -> bool:

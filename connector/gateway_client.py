@@ -25,6 +25,7 @@ _CLOSE_LIMIT = 2.0
 _RESUME_TRIES = 3
 _LOST_SESSION = 1.0
 _EVENTS = ("MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_DELETE_BULK", "INTERACTION_CREATE")
+_PLACES = ("CHANNEL_DELETE", "THREAD_DELETE")
 _STEP = "open https://discord.com/developers/applications, choose the application, "
 _BAD_TOKEN = _STEP + "Bot, Reset Token, and put the new one into the token file"
 _INTENTS = _STEP + "Bot, Privileged Gateway Intents, switch on MESSAGE CONTENT INTENT, and save"
@@ -74,8 +75,8 @@ class Ears(Protocol):
     def malformed(self, name: str) -> None:
         """An event could not be read; the connection goes on."""
 
-    def down(self, reason: str) -> None:
-        """The gateway is gone; the next attempt follows after a pause."""
+    def down(self, reason: str, pause: float) -> None:
+        """The gateway is gone; the next attempt follows in `pause` seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,8 @@ class Client(discord.Client):
         self._why = ""
         self._unread: dict[str, int] = {}
         self._ready_wait = ready_wait
+        for name in _PLACES:
+            self._connection.parsers[name] = self._place_reader(name, self._connection.parsers[name])
         self._connection.parsers["GUILD_CREATE"] = self._guild_reader(self._connection.parsers["GUILD_CREATE"])
         for name in _EVENTS:
             # Not discord.py's objects: they would be built for every message of every channel, and break on one key.
@@ -156,6 +159,13 @@ class Client(discord.Client):
 
     def _reader(self, name: str) -> Callable[[Any], None]:
         return lambda data: self._ears.event(name, data)
+
+    def _place_reader(self, name: str, parse: Callable[[Any], None]) -> Callable[[Any], None]:
+        def read(data: Any) -> None:
+            parse(data)
+            self._ears.event(name, data)
+
+        return read
 
     def _guild_reader(self, parse: Callable[[Any], None]) -> Callable[[Any], None]:
         def read(data: Any) -> None:
@@ -190,9 +200,8 @@ class Client(discord.Client):
     async def connect(self, *, reconnect: bool = True) -> None:  # noqa: ARG002 - discord.py's signature
         """Stay connected; raises Refusal at a close that no attempt would change."""
         while True:
-            if self._session is None and (wait := self._budget.wait()) > 0:
-                self._log.info("gateway.identify_waits", seconds=round(wait, 1))
-                await self._clock.sleep(wait)
+            if self._session is None:
+                await self._may_identify()
             floor, reason = 0.0, ""
             try:
                 await self._attempt()
@@ -213,9 +222,16 @@ class Client(discord.Client):
             if self._why:
                 reason, self._why, self._session = self._why, "", None
             pause = self._pauses.after_failure(floor=floor)
-            self._ears.down(reason)
+            self._ears.down(reason, pause)
             self._log.warning("gateway.down", reason=reason, pause=round(pause, 2), resume=self._session is not None)
             await self._clock.sleep(pause)
+
+    async def _may_identify(self) -> None:
+        """Wait until the budget has an IDENTIFY."""
+        if (wait := self._budget.wait()) > 0:
+            self._log.info("gateway.identify_waits", seconds=round(wait, 1))
+            self._ears.down("too many new sessions for Discord's limit", wait)
+            await self._clock.sleep(wait)
 
     def _code(self) -> int | None:
         return self._open.socket.close_code if self._open is not None else None
@@ -225,8 +241,7 @@ class Client(discord.Client):
         session = self._session
         if session is not None and self._resumes >= _RESUME_TRIES:
             self._session = session = None
-            if (wait := self._budget.wait()) > 0:
-                await self._clock.sleep(wait)
+            await self._may_identify()
         self._resumes += session is not None
         self._open, self._reading = None, ""
         code = 4000

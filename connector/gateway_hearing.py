@@ -12,7 +12,7 @@ from connector.gateway_texts import Texts
 from connector.interactions import Interactions
 from connector.logs import Log
 from connector.messages import Author, Place
-from connector.ports import Changed, Connected, Disconnected, Gone, Heard, Said
+from connector.ports import Changed, ChannelGone, Connected, Disconnected, Gone, Heard, Said
 
 _GAP_NS = 60 * 1_000_000_000
 
@@ -70,9 +70,9 @@ class Hearing:
         self._log.info("gateway.ready", fresh=False)
         self.tell(Connected(self._us(), fresh=False))
 
-    def down(self, reason: str) -> None:
-        """Tell that nothing is heard for now."""
-        self.tell(Disconnected(reason))
+    def down(self, reason: str, pause: float) -> None:
+        """Tell that nothing is heard for now; the next attempt begins in `pause` seconds."""
+        self.tell(Disconnected(reason, pause))
 
     def malformed(self, name: str) -> None:
         """A message that could not be read is a gap: history is read again, once a minute at most."""
@@ -92,6 +92,8 @@ class Hearing:
                 self._when_ready(lambda: self._gone(int(data["channel_id"]), (int(data["id"]),)))
             case "MESSAGE_DELETE_BULK":
                 self._when_ready(lambda: self._gone(int(data["channel_id"]), tuple(map(int, data["ids"]))))
+            case "CHANNEL_DELETE" | "THREAD_DELETE":
+                self._when_ready(lambda: self._channel_gone(int(data["id"])))
             case "INTERACTION_CREATE":
                 # Not held: it is acknowledged at once, and only what it tells waits (`behind`).
                 self.interactions.take(data)
@@ -123,9 +125,16 @@ class Hearing:
         where = None if guild is None else int(guild)
         self._in_order(int(data["channel_id"]), where, writer, data.get("member"), then)
 
+    def _channel_gone(self, channel: int) -> None:
+        """Behind what was said there."""
+        self._behind_all(channel, ChannelGone(channel))
+
     def _gone(self, channel: int, messages: tuple[int, ...]) -> None:
+        self._behind_all(channel, Gone(channel, messages))
+
+    def _behind_all(self, channel: int, fact: Gone | ChannelGone) -> None:
         def tell() -> None:
-            self.tell(Gone(channel, messages))
+            self.tell(fact)
 
         async def need() -> Callable[[], None]:
             return tell

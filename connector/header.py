@@ -6,10 +6,10 @@ sees"): only the connector writes a first line that begins with `[discord] `.
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from connector.clusters import clip
-from connector.messages import Attachment, Message, Place, Reply
+from connector.messages import Message, Place, Reply
 from engine.marks import HEADER_START
 
 NAME_LIMIT = 64
@@ -21,17 +21,31 @@ _LINE_ENDS = re.compile("\r\n|[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 _UNSEEN = {"Cc", "Cf", "Cs", "Cn", "Zs", "Zl", "Zp"}
 
 
-def compose(message: Message, *, notes: Sequence[str] = (), paths: Mapping[int, str] | None = None) -> str:
+def compose(message: Message, *, notes: Sequence[str] = ()) -> str:
     """The text of `prompt.message` or `steer.message`; `message.text` is to be without mentions of the bot.
 
-    `notes` are lines of the connector's own (a repeat, what was interrupted), without brackets; `paths` says by
-    attachment id where a file was saved. The message id ends the first line: it is the mark (BEHAVIOUR §1.13).
+    `notes` are lines of the connector's own (a repeat, what was interrupted), without brackets; those of files come
+    later (`filed`). The message id ends the first line: it is the mark (BEHAVIOUR §1.13).
     """
     where = _where(message.place)
     who = f"{clean(message.author.name)} ({message.author.id})"
     lines = [f"{HEADER_START}{where} · {who} · {message.id}"]
-    lines += [f"[{line}]" for line in _bracketed(message, notes, paths or {})]
+    lines += [f"[{line}]" for line in _bracketed(message, notes)]
     return "\n".join(lines) + "\n\n" + message.text
+
+
+def filed(text: str, lines: Sequence[str]) -> str:
+    """A composed text with one more bracketed line for each of `lines`, under those it has."""
+    if not lines:
+        return text
+    above, _, below = text.partition("\n\n")
+    return "\n".join([above, *(f"[{quote(line)}]" for line in lines)]) + "\n\n" + below
+
+
+def bare(text: str) -> bool:
+    """Whether a composed text asks nothing by itself: no bracketed line, and nothing to be seen below."""
+    above, _, below = text.partition("\n\n")
+    return "\n" not in above and not _visible(below)
 
 
 def nothing_to_ask(message: Message) -> bool:
@@ -65,16 +79,12 @@ def _where(place: Place) -> str:
             return f"#{clean(place.name)}"
 
 
-def _bracketed(message: Message, notes: Sequence[str], paths: Mapping[int, str]) -> Iterator[str]:
+def _bracketed(message: Message, notes: Sequence[str]) -> Iterator[str]:
     yield from map(quote, notes)
     if message.reply is not None:
         yield _replied(message.reply)
     for forward in message.forwards:
         yield f"forwarded: {quote(forward.text)}" if _visible(forward.text) else "forwarded, without a text"
-        for attachment in forward.attachments:
-            yield "forwarded " + _file(attachment, paths)
-    for attachment in message.attachments:
-        yield _file(attachment, paths)
 
 
 def _replied(reply: Reply) -> str:
@@ -83,12 +93,6 @@ def _replied(reply: Reply) -> str:
         return f"in reply to {who}, whose message has no text"
     kept = clip(reply.text, REPLY_LIMIT)
     return f"in reply to {who}: {quote(kept)}{'' if kept == reply.text else '…'}"
-
-
-def _file(attachment: Attachment, paths: Mapping[int, str]) -> str:
-    kind = f", {clean(attachment.content_type)}" if attachment.content_type else ""
-    saved = f", saved as {quote(paths[attachment.id])}" if attachment.id in paths else ""
-    return f"file: {clean(attachment.filename)}, {attachment.size} bytes{kind}{saved}"
 
 
 def _unruly(char: str) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from connector import header, notices
 from connector.access import Ignore, Prompt, Rules, StopWord, Us, judge
-from connector.facts import Claimed, Origin
+from connector.facts import Claimed, File, Origin
 from connector.lane_events import Arrived, Input, Overlooked, StopAsked
 from connector.messages import Message, Place
 
@@ -70,7 +70,17 @@ class Hearing:
             bot=message.author.bot or message.author.webhook,
             origin=origin,
             parent=place.channel if opens else 0,
+            files=files(message),
         )
+
+
+def files(message: Message) -> tuple[File, ...]:
+    """The files that came with a message: its own, then those of what was forwarded with it."""
+    own = len(message.attachments)
+    return tuple(
+        File(file.id, file.filename, file.size, file.content_type or "", file.url, forwarded=number >= own)
+        for number, file in enumerate(message.all_files)
+    )
 
 
 def knows(place: Place, thread_of: int) -> Place:

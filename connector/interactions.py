@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from connector import gateway_facts as read
-from connector import notices
+from connector import modals, notices
 from connector.gateway_calls import Wire, rows
 from connector.gateway_facts import Json
 from connector.logs import Log
 from connector.messages import Author, Place
+from connector.modals import Modal
 from connector.ports import Commanded, PostLater, PostNever, Pressed, Rows
 from connector.render import AsFile, render
 
@@ -67,6 +68,8 @@ COMMANDS = (
     ),
     CommandSpec("status", "What runs and waits here"),
     CommandSpec("queue", "The messages that wait here, to be cancelled or moved"),
+    CommandSpec("retry", "Ask again what failed last here, or ask now what waits to be asked again"),
+    CommandSpec("usage", "What was spent here today and in the last days, and what the caps leave"),
     CommandSpec(
         "trace", "What became of a message", (OptionSpec("message", "The message's link or id", required=True),)
     ),
@@ -74,19 +77,6 @@ COMMANDS = (
     CommandSpec("Trace", kind="message"),
 )
 """The first commands; whoever makes the gateway may give it more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Modal:
-    """A form with one text field: `custom_id` comes back with what was written, as `Pressed.values`."""
-
-    custom_id: str
-    title: str
-    label: str
-    prefill: str = ""
-    placeholder: str = ""
-    long: bool = False
-    required: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +95,12 @@ class Completing:
 class Hooks:
     """What the core decides on the spot; both must answer at once.
 
-    `modal`: the form that a pressed `…:open` shows, None: it belongs to something that is over. `complete`: what an
+    `modal`: the form that a pressed `…:open` shows, or what is said to him instead. `complete`: what an
     option offers, as (name shown, value), at most 25; nothing for who may not see it. `openly`: whether all may see
     that he uses a command that is for all; what is refused is not.
     """
 
-    modal: Callable[[Pressed], Modal | None] = lambda _pressed: None
+    modal: Callable[[Pressed], Modal | str] = lambda _pressed: notices.outdated()
     complete: Callable[[Completing], Sequence[tuple[str, str]]] = lambda _completing: ()
     openly: Callable[[Commanded], bool] = lambda _commanded: True
 
@@ -193,7 +183,7 @@ class Interactions:
             return
         if not opens:
             self._spawn(reply.defer_quietly(), "acknowledge")
-        values = tuple(_written(inner)) if data["type"] == _MODAL else tuple(inner.get("values") or ())
+        values = tuple(modals.written(inner)) if data["type"] == _MODAL else tuple(inner.get("values") or ())
         message = int((data.get("message") or {}).get("id", 0))
 
         def then(place: Place, author: Author) -> None:
@@ -203,8 +193,9 @@ class Interactions:
                 self._hear(pressed)
                 return
             # A form must be the first answer, so who may have it is asked before the acknowledgement.
-            modal = self._hooks.modal(pressed)
-            self._spawn(reply.show(modal) if modal else reply.say_at_once(notices.outdated()), "acknowledge")
+            shown = self._hooks.modal(pressed)
+            answer = reply.say_at_once(shown) if isinstance(shown, str) else reply.show(shown)
+            self._spawn(answer, "acknowledge")
 
         self._behind(data, then)
 
@@ -260,14 +251,7 @@ class _Reply:
 
     async def show(self, modal: Modal) -> None:
         """Show a form."""
-        field: dict[str, Any] = {"type": 4, "custom_id": "text", "style": 2 if modal.long else 1}
-        field |= {"label": modal.label[:45], "required": modal.required, "max_length": 4000}
-        field |= {"value": modal.prefill[:4000]} if modal.prefill else {}
-        field |= {"placeholder": modal.placeholder[:100]} if modal.placeholder else {}
-        rows = [{"type": 1, "components": [field]}]
-        await self._call_back(
-            _SHOW_MODAL, {"custom_id": modal.custom_id, "title": modal.title[:45], "components": rows}
-        )
+        await self._call_back(_SHOW_MODAL, modals.payload(modal))
 
     async def answer(self, text: str, *, private: bool = True, buttons: Rows = (), in_place: bool = False) -> None:
         """`ports.Answer`: in as many messages as it takes, the first in the place of what was deferred."""
@@ -310,18 +294,6 @@ class _Reply:
             self._log.warning("interaction.lost", reason=error.reason)
         finally:
             self._acknowledged.set()
-
-
-def _written(inner: Json) -> list[str]:
-    """What was written or chosen in a modal, field after field."""
-    found: list[str] = []
-    for component in inner.get("components") or ():
-        field = component.get("component", component)
-        if "value" in field:
-            found.append(field["value"])
-        found += field.get("values") or ()
-        found += _written(field)
-    return found
 
 
 def payload(spec: CommandSpec) -> dict[str, Any]:

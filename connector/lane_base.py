@@ -11,7 +11,8 @@ from enum import Enum, auto
 
 from connector import facts, notices
 from connector.lane_effects import Effect, Log, Post, Quit, React, Retire, Tell, Typing
-from connector.lane_events import Errand
+from connector.lane_events import Brought, Errand
+from connector.spend import NO_CAPS, Amount, Caps
 from connector.world import AT_CHILD, Phase, Round, World
 from engine import commands
 from engine import events as engine
@@ -23,7 +24,10 @@ Model = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class LaneRules:
-    """The settings the lanes need; durations in nanoseconds."""
+    """The settings the lanes need; durations in nanoseconds.
+
+    `outboxes`: the folder that holds an outbox for each lane, "" where the child could not use it.
+    """
 
     busy: str = "auto"
     capacity: int = 500
@@ -38,6 +42,8 @@ class LaneRules:
     kill_after: int = 5 * SECOND
     run_grace: int = 60 * SECOND
     abort_grace: int = 30 * SECOND
+    spend: Caps = NO_CAPS
+    outboxes: str = ""
 
 
 class Stand(Enum):
@@ -70,6 +76,10 @@ class Kid:
     ended. `died`: it ended in a turn. `session`: the file it is in, None while that is not known; `fresh`: nothing was
     said in it; `outdated`: the lane wants another one since. `chosen`, `level`: the model and thinking level it was
     given; `asked`, `asking`: the session command that it has not answered. `tail`: the `/command` it handled last.
+    `payer`: round and author of what it was given last; `unbooked`: what it has spent since the last record, by day,
+    provider and model.
+    `introduced`: its session was told of the lane's outbox, or is an older one. `homeless`:
+    its lane's channel was deleted, so it leaves as soon as it is free.
     """
 
     lane: str
@@ -95,6 +105,10 @@ class Kid:
     sent: str = ""
     since: int = 0
     interrupted: str = ""
+    payer: tuple[str, int] = ("", 0)
+    unbooked: dict[tuple[int, str, str], Amount] = field(default_factory=dict)
+    introduced: bool = False
+    homeless: bool = False
 
     @property
     def idle(self) -> bool:
@@ -104,7 +118,10 @@ class Kid:
 
 @dataclass(slots=True)
 class Base:
-    """State and small verbs; `now` is the instant of the step that is under way, `dice` its chance in [0, 1)."""
+    """State and small verbs; `now` is the instant of the step that is under way, `dice` its chance in [0, 1).
+
+    `day_over`: when the day ends for whom a spending cap holds back, 0 where it holds nobody.
+    """
 
     rules: LaneRules
     world: World = field(default_factory=World)
@@ -129,6 +146,9 @@ class Base:
     out: list[Effect] = field(default_factory=list)
     touched: dict[str, None] = field(default_factory=dict)
     errands: dict[str, list[Errand]] = field(default_factory=dict)
+    day_over: int = 0
+    fetching: set[str] = field(default_factory=set)
+    at_hand: Brought | None = None
 
     def record(self, fact: facts.AnyFact) -> None:
         """A fact, folded in at once; the shell puts it on the disk before any effect of this step."""
@@ -143,24 +163,32 @@ class Base:
         """Look at a lane ("" for the whole) again at this instant; a stale alarm changes nothing."""
         heapq.heappush(self.timers, (at, key))
 
+    def stands_in(self, round_: Round) -> int:
+        """The channel of the round's own message."""
+        channel = round_.parent or round_.channel
+        if channel == round_.message:  # a thread's first message stands in the channel above it
+            channel = self.world.lane(round_.lane).thread_of or channel
+        return channel
+
     def react(self, round_: Round, sign: str) -> None:
         """A sign on the round's own message."""
         if round_.reply_to:
-            channel = round_.parent or round_.channel
-            if channel == round_.message:  # a thread's first message stands in the channel above it
-                channel = self.world.lane(round_.lane).thread_of or channel
-            self.out.append(React(channel, round_.message, sign))  # type: ignore[arg-type]  # one of React's signs
+            self.out.append(React(self.stands_in(round_), round_.message, sign))  # type: ignore[arg-type]  # one of React's signs
 
-    def owe(self, round_: Round, kind: str, number: int, text: str, *, retry: bool = False) -> None:
+    def owe(
+        self, round_: Round, kind: str, number: int, text: str, *, retry: bool = False, extend: bool = False
+    ) -> None:
         """Record a post and hand it to the outbox."""
         owed = facts.Owed(
             key=f"{round_.id}/{kind}/{number}",
             round=round_.id,
             channel=round_.channel,
-            kind=kind,  # type: ignore[arg-type]  # one of Owed's kinds
+            kind="notice" if extend else kind,  # type: ignore[arg-type]  # one of Owed's kinds
             text=text,
             reply_to=round_.reply_to if round_.reply_to != round_.channel else 0,
             retry=retry,
+            extend=extend,
+            lane=round_.lane if kind == "answer" else "",
         )
         self.record(owed)
         self.out.append(Post(owed))

@@ -34,6 +34,17 @@ class Tell:
 
 
 @dataclass(frozen=True, slots=True)
+class Fetch:
+    """Bring the files of a round: `Brought` follows, whatever becomes of them. The message stands in `channel`."""
+
+    round: str
+    lane: str
+    channel: int
+    message: int
+    files: tuple[facts.File, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class OpenThread:
     """Open (or find) the thread on a message; what is posted to it waits until then."""
 
@@ -50,6 +61,13 @@ class Post:
     posted: int = 0
     last: int = 0
     fresh: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FilesOver:
+    """An answer that named files is recorded as posted, or never will be: the copies of its files may go."""
+
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +90,11 @@ class Withdraw:
 
 @dataclass(frozen=True, slots=True)
 class React:
-    """A sign on a person's message."""
+    """A sign on a person's message; `late` for one that is gone stands on a message of ours."""
 
     channel: int
     message: int
-    sign: Literal["accepted", "waiting", "heard", "answered", "failed", "stopped"]
+    sign: Literal["accepted", "waiting", "heard", "answered", "failed", "stopped", "late"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,5 +141,19 @@ class Quit:
 
 
 Effect = (
-    Spawn | Retire | Tell | OpenThread | Post | Amend | Withdraw | React | Typing | Behind | ErrandDone | Log | Quit
+    Spawn
+    | Retire
+    | Tell
+    | Fetch
+    | OpenThread
+    | Post
+    | FilesOver
+    | Amend
+    | Withdraw
+    | React
+    | Typing
+    | Behind
+    | ErrandDone
+    | Log
+    | Quit
 )

@@ -6,6 +6,7 @@ from typing import Literal
 from connector import facts
 from engine import commands
 from engine import events as engine
+from engine.commands import Image
 from engine.state import Advice
 
 
@@ -19,6 +20,31 @@ class Arrived:
     claim: facts.Claimed
     advice: Advice = Advice.QUEUE
     refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """One file that the agent does not get as it was sent: its name, and why (a sentence's middle)."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What became of a round's files, as `facts.Fetched`; with the pictures themselves, which no ledger keeps.
+
+    `missed` is what a person is told of. `some`: at least one file reaches the agent. `advice` as in `Arrived`.
+    """
+
+    round: str
+    lane: str
+    lines: tuple[str, ...]
+    pictures: tuple[str, ...] = ()
+    images: tuple[Image, ...] = ()
+    missed: tuple[Missed, ...] = ()
+    some: bool = True
+    advice: Advice = Advice.QUEUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +76,26 @@ class Hurry:
 
 
 @dataclass(frozen=True, slots=True)
-class Cancel:
-    """A waiting round is taken back by its author or an operator, or its message was deleted (`silent`)."""
+class Extend:
+    """An operator adds to the spending cap that holds this round back."""
 
     round: str
-    silent: bool = False
+    by: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """A waiting round is taken back by its author or an operator."""
+
+    round: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """A message was deleted. `known`: the ledger has rounds of it."""
+
+    message: int
+    known: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +107,7 @@ class MoveFirst:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """A waiting round's message was edited: its new text, header included."""
+    """A round's message was edited: its new text, header included, "" where it is none for us any more."""
 
     round: str
     text: str
@@ -127,6 +168,13 @@ class ThreadDone:
 
 
 @dataclass(frozen=True, slots=True)
+class PlaceGone:
+    """A thread or channel was deleted, as Discord told or as a post found out."""
+
+    channel: int
+
+
+@dataclass(frozen=True, slots=True)
 class SessionGone:
     """The file of the lane's session, or of this one of its sessions, is missing or damaged."""
 
@@ -174,9 +222,9 @@ class PostDone:
 
 @dataclass(frozen=True, slots=True)
 class CardDone:
-    """What became of a card; it decides nothing, but a later start must know."""
+    """What became of a card, or of a question's post; it decides nothing, but a later start must know."""
 
-    fact: facts.CardShown | facts.CardOver
+    fact: facts.CardShown | facts.CardOver | facts.DialogShown | facts.DialogOver
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,10 +257,13 @@ class Tick:
 
 Input = (
     Arrived
+    | Brought
     | Overlooked
     | StopAsked
     | Hurry
+    | Extend
     | Cancel
+    | Deleted
     | MoveFirst
     | Rewrite
     | Forget
@@ -221,6 +272,7 @@ Input = (
     | ChooseThinking
     | Errand
     | ThreadDone
+    | PlaceGone
     | SessionGone
     | ChildUp
     | ChildSays

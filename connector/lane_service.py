@@ -6,10 +6,12 @@ waiting lane takes the slot. A waiting lane takes the slot of the least recently
 
 import heapq
 
-from connector import facts, notices
+from connector import facts, header, notices
 from connector.lane_base import SECOND, Kid, Model, Stand
 from connector.lane_effects import Behind, Spawn
-from connector.lane_session import Sessions
+from connector.lane_files import Files
+from connector.lane_spend import Spending
+from connector.notices_outgoing import how_to_attach
 from connector.world import Phase, Round
 from engine import events as engine
 
@@ -18,7 +20,7 @@ SPREAD = SECOND // 4
 """Lanes behind a gate that has opened follow one another at this distance."""
 
 
-class Service(Sessions):
+class Service(Files, Spending):
     """Serving lanes."""
 
     __slots__ = ()
@@ -27,9 +29,14 @@ class Service(Sessions):
         """Give the lane's next round to its child, or ask for a child, or leave it waiting with its reason."""
         if self.draining or self.stopping:
             return
+        self.tell_capped(lane)
+        self.look_ahead(lane)
         round_ = self.next_round(lane)
-        while round_ is not None and self.spent(round_):
-            self.bury(round_)
+        while round_ is not None and (round_.unsaid or self.spent(round_)):
+            if round_.unsaid:  # its author took it back while its turn ran, and that turn is to begin anew
+                self.record(facts.Ended(round_.id, "deleted"))
+            else:
+                self.bury(round_)
             round_ = self.next_round(lane)
         kid = self.kids.get(lane)
         if kid is None:
@@ -37,15 +44,19 @@ class Service(Sessions):
                 heapq.heappush(self.wants, (since, lane))
         elif not self.free(kid) or self.dress(kid) or self.run_errand(kid) or round_ is None:
             return
-        elif self.may_take(kid, round_) and not self.gated(kid, round_):
+        elif self.may_take(kid, round_) and not self.gated(kid, round_) and self.here(round_):
             self.write(kid, round_)
+            self.look_ahead(lane)
 
     def spent(self, round_: Round) -> bool:
         """Whether it may not be written as an attempt any more (BEHAVIOUR §3.2)."""
         return round_.phase is not Phase.BACKOFF and round_.attempts >= self.rules.max_attempts
 
     def next_round(self, lane: str) -> Round | None:
-        """What is to be asked now: a round whose wait is over, else the first waiting one of a free lane."""
+        """What is to be asked now: a round whose wait is over, else the first waiting one of a free lane.
+
+        What a spending cap holds back is none, and lets others pass.
+        """
         head = self.world.head(lane)
         if head is not None:
             if head.phase is not Phase.BACKOFF:
@@ -53,9 +64,11 @@ class Service(Sessions):
             if head.until > self.now:
                 self.wake(head.until, lane)
                 return None
-            return head
-        waiting = self.world.lane(lane).waiting
-        return self.world.rounds[waiting[0]] if waiting and not self.at_child(lane) else None
+            return None if self.cap_on(head) else head
+        if self.at_child(lane):
+            return None
+        waiting = (self.world.rounds[name] for name in self.world.lane(lane).waiting)
+        return next((round_ for round_ in waiting if not self.cap_on(round_)), None)
 
     def wants_since(self, lane: str) -> int | None:
         """Since when the lane has something for a child to do, None where it has nothing."""
@@ -154,8 +167,11 @@ class Service(Sessions):
         self.record(facts.Written(round_.id, kid.child, reask=reask))
         round_ = self.world.rounds[round_.id]
         kid.busy, kid.turn, kid.since = True, round_.turn, self.now
+        kid.payer = round_.id, round_.author
         self.behind.pop(kid.lane, None)
-        work = engine.Slash(round_.text) if round_.slash else engine.Text(noted(round_.text, note))
+        text = header.filed(round_.text, round_.lines)
+        shown = text if kid.introduced else noted(text, self.introduction(kid.lane))
+        work = engine.Slash(text) if round_.slash else engine.Text(noted(shown, note), self.images(round_))
         kid.streak = kid.streak + 1 if self.older_wants(round_.at) else 0
         self.tell(kid, engine.Submit(round_.turn, work))
         self.log(
@@ -165,6 +181,10 @@ class Service(Sessions):
             child=kid.child,
             attempt=round_.attempts,
         )
+
+    def introduction(self, lane: str) -> str:
+        """The note in the first prompt of each session: where files lie that the lane's answers may carry."""
+        return how_to_attach(f"{self.rules.outboxes}/{lane}") if self.rules.outboxes else ""
 
     def fill(self) -> None:
         """Give free places to the lanes that have waited longest; make room by stopping an idle child."""

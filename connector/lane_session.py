@@ -148,6 +148,7 @@ class Sessions(Base):
                 self.switched(kid, path, good=good)
             case commands.NewSession() if good:
                 kid.session, kid.fresh, kid.chosen, kid.level = None, True, None, ""
+                kid.introduced = False
             case commands.NewSession():
                 self.retire(kid)  # it does not let go of the old session; a new child begins a new one
                 return
@@ -181,7 +182,7 @@ class Sessions(Base):
         kid.fresh = False
         kid.outdated = kid.outdated or not good
         if good:
-            kid.session = path
+            kid.session, kid.introduced = path, True
         elif self.world.lane(kid.lane).session == path:
             self.session_lost(kid.lane)
 

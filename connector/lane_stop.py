@@ -121,12 +121,18 @@ class Stops(Told):
 
     def end_stopped(self, round_: Round, receipt: str) -> None:
         """A stopped round's receipt and end; what it owed is not posted any more."""
-        for key in sorted(round_.owed):
-            self.record(facts.Dropped(key, "stopped"))
+        self.drop_owed(round_, "stopped")
         self.owe(round_, "receipt", 1, receipt)
         self.record(facts.Ended(round_.id, "stopped"))
         self.react(round_, "stopped")
         self.ended_log(round_, "stopped")
+
+    def drop_owed(self, round_: Round, reason: str) -> None:
+        """What a round that is taken back still owes is not posted any more."""
+        for key in sorted(round_.owed):
+            self.record(facts.Dropped(key, reason))
+        if round_.owed and round_.phase is not Phase.POSTING:
+            self.out.append(Withdraw(round_.id))
 
     # -- what arrivals share with the word "stop" ------------------------------------------------------------------
 

@@ -39,6 +39,8 @@ class Told(Service):
             if was:
                 self.unprobe(kid.lane)
                 self.rest(kid)
+            if kid.homeless:
+                self.retire(kid)
 
     def hear(self, kid: Kid, told: engine.Effect) -> None:
         """One thing an engine told; what concerns the card alone changes nothing here."""
@@ -54,6 +56,7 @@ class Told(Service):
                 if (round_ := self.round_of(kid, turn)) is not None and round_.phase is Phase.WRITTEN:
                     self.record(facts.Started(round_.id))
                     self.keep_session(kid)
+                    kid.introduced = kid.introduced or not round_.slash
                     self.log("turn.started", lane=kid.lane, message_id=round_.message, child=kid.child)
             case engine.ToolOpened(turn, call, tool):
                 if turn == kid.turn or self.round_of(kid, turn) is not None:
@@ -62,8 +65,10 @@ class Told(Service):
                 kid.tools.pop(call, None)
             case engine.Progress(thinking=False):
                 self.prove(kid)
-            case engine.Spent(_, provider, model) if provider and model:
-                kid.model = (provider, model)
+            case engine.Spent(_, provider, model):
+                self.pay(kid, told)
+                if provider and model:
+                    kid.model = (provider, model)
             case engine.Heard(turn, head):
                 self.heard(kid, turn, head)
             case engine.Returned(turn, refused, written):
@@ -193,7 +198,7 @@ class Told(Service):
         """Recorded before it is posted, beside the round, which has had its one end."""
         kid.tail = tail = replace(tail, answers=tail.answers + 1)
         self.record(facts.Answered(tail.round, tail.answers, text))
-        owed = facts.Owed(f"{tail.round}/answer/{tail.answers}", "", tail.channel, "answer", text, 0)
+        owed = facts.Owed(f"{tail.round}/answer/{tail.answers}", "", tail.channel, "answer", text, 0, lane=kid.lane)
         self.record(owed)
         self.out.append(Post(owed))
 

@@ -11,11 +11,13 @@ from typing import assert_never
 import msgspec
 
 from connector import facts, notices
-from connector.header import clean
+from connector.attach_lines import WORD
+from connector.header import clean, filed
 from connector.lane_base import Kid, Stand
-from connector.lane_effects import Effect, OpenThread, Post
+from connector.lane_effects import Effect, FilesOver, OpenThread, Post
 from connector.lane_events import (
     Arrived,
+    Brought,
     Cancel,
     CardDone,
     ChildDown,
@@ -23,13 +25,16 @@ from connector.lane_events import (
     ChildUp,
     ChooseModel,
     ChooseThinking,
+    Deleted,
     Errand,
+    Extend,
     Fault,
     Forget,
     Hurry,
     Input,
     MoveFirst,
     Overlooked,
+    PlaceGone,
     PostDone,
     Recover,
     Resume,
@@ -40,8 +45,7 @@ from connector.lane_events import (
     ThreadDone,
     Tick,
 )
-from connector.lane_stop import Stops
-from connector.notices import Halted
+from connector.lane_places import Places
 from connector.world import AT_CHILD, Phase, Round
 from engine import events as engine
 from engine.state import Advice
@@ -56,7 +60,7 @@ class Stepped:
     closed: tuple[str, ...]
 
 
-class Lanes(Stops):
+class Lanes(Places):
     """All lanes of one connector."""
 
     __slots__ = ()
@@ -66,13 +70,16 @@ class Lanes(Stops):
         self.now, self.dice = max(now, self.now), dice
         self.kept, self.out, self.touched = [], [], {}
         self.take(given)
+        self.book()
         for lane in list(self.touched):
             self.serve(lane)
         self.fill()
         self.show_typing()
         self.check_end()
+        self.erase_ended()
         rounds = dict.fromkeys(name for fact in self.kept if (name := facts.round_of(fact)))
         closed = tuple(name for name in rounds if name not in self.world.rounds)
+        self.forget_fetches(closed)
         return Stepped(tuple(self.kept), tuple(self.out), closed)
 
     def deadline(self) -> int | None:
@@ -84,21 +91,22 @@ class Lanes(Stops):
         match given:
             case Arrived(claim, advice, refusal):
                 self.arrived(claim, advice, refusal)
+            case Brought():
+                self.files_brought(given)
             case Overlooked(channel, message):
                 self.see(channel, message)
             case StopAsked():
                 self.stop(given)
             case Hurry(name):
                 self.hurry(name)
-            case Cancel(name, silent):
-                self.cancel(name, silent=silent)
+            case Extend():
+                self.extend(given)
+            case Cancel(name):
+                self.cancel(name)
             case MoveFirst(name):
-                if (round_ := self.waiting(name)) is not None:
-                    self.record(facts.Moved(round_.id))
-                    self.touched[round_.lane] = None
-            case Rewrite(name, text):
-                if (round_ := self.waiting(name)) is not None:
-                    self.record(facts.Edited(round_.id, text))
+                self.move_first(name)
+            case Rewrite() | Deleted() | PlaceGone():
+                self.outside(given)
             case Forget() | Resume() | ChooseModel() | ChooseThinking() | Errand():
                 self.wished(given)
             case ThreadDone(channel, parent, opened):
@@ -114,9 +122,11 @@ class Lanes(Stops):
                 self.down(given)
                 self.touched[lane] = None
             case PostDone(fact):
+                self.answer_stands(fact)
                 self.post_done(fact)
             case CardDone(fact):
                 self.record(fact)
+                self.card_stands(fact)
             case Recover():
                 self.recover(given)
             case Fault(reason):
@@ -137,6 +147,8 @@ class Lanes(Stops):
         refusal = refusal or self.full(claim.lane, claim.author)
         claim = self.placed(claim, refused=bool(refusal))
         self.record(claim)
+        if claim.message in self.world.unsaid:  # asked again while its deletion was on its way
+            self.record(facts.Unsaid(claim.round))
         if claim.origin is facts.Origin.MESSAGE:  # in the same transaction
             self.see(claim.parent or claim.channel, claim.message)
         round_ = self.world.rounds[claim.round]
@@ -150,8 +162,22 @@ class Lanes(Stops):
             self.open_thread(round_)
         self.touched[claim.lane] = None
         kid = self.kids.get(claim.lane)
-        if kid is not None and not claim.bot and claim.origin is facts.Origin.MESSAGE:
+        if kid is not None and joins(round_):
             self.add_to_run(kid, round_, advice)
+
+    def files_brought(self, given: Brought) -> None:
+        """A line with files is steered or interrupts, or waits, as it would now; what waited behind it follows (§4)."""
+        round_ = self.brought(given)
+        kid = self.kids.get(round_.lane) if round_ is not None else None
+        if kid is None:
+            return
+        for name in self.world.lane(kid.lane).waiting:
+            waits = self.world.rounds[name]
+            if not joins(waits) or (waits.pictures and not self.holds(waits)):
+                return
+            self.add_to_run(kid, waits, given.advice)
+            if self.world.rounds[name].phase is Phase.WAITING:
+                return
 
     def full(self, lane: str, author: int) -> str:
         """Why one more message of this author cannot wait here, "" if it can."""
@@ -199,9 +225,9 @@ class Lanes(Stops):
         head = self.world.head(kid.lane)
         if head is None or head.phase is not Phase.RUNNING or head.stopped or not self.steers(kid.lane):
             return
-        if self.draining or self.stopping:
+        if self.draining or self.stopping or self.cap_on(round_):
             return
-        if advice is Advice.STEER and self.world.lane(kid.lane).waiting == (round_.id,):
+        if advice is Advice.STEER and self.world.lane(kid.lane).waiting[:1] == (round_.id,):
             self.record(facts.Written(round_.id, kid.child, kind="steer"))
             written = self.world.rounds[round_.id]
             self.tell_steer(kid, written)
@@ -216,7 +242,7 @@ class Lanes(Stops):
 
     def tell_steer(self, kid: Kid, round_: Round) -> None:
         """Hand a recorded steer to the engine."""
-        self.tell(kid, engine.SteerIn(round_.turn, engine.Text(round_.text)))
+        self.tell(kid, engine.SteerIn(round_.turn, engine.Text(filed(round_.text, round_.lines), self.images(round_))))
         self.log("steer.sent", lane=kid.lane, message_id=round_.message, child=kid.child, attempt=round_.attempts)
 
     def steers(self, lane: str) -> bool:
@@ -224,21 +250,6 @@ class Lanes(Stops):
         if self.rules.busy == "auto":
             return len(self.world.lane(lane).people) <= 1
         return self.rules.busy == "steer"
-
-    def waiting(self, name: str) -> Round | None:
-        """The round, if it still waits."""
-        round_ = self.world.rounds.get(name)
-        return round_ if round_ is not None and round_.phase is Phase.WAITING else None
-
-    def cancel(self, name: str, *, silent: bool) -> None:
-        """Take back what waits; a running turn is left alone."""
-        if (round_ := self.waiting(name)) is None:
-            return
-        if silent:
-            self.record(facts.Ended(round_.id, "deleted"))
-        else:
-            self.end_stopped(round_, notices.stopped(Halted.QUEUED))
-        self.touched[round_.lane] = None
 
     def hurry(self, name: str) -> None:
         """Retry now: the wait of this round is over; its bound stays."""
@@ -254,7 +265,10 @@ class Lanes(Stops):
         owed = self.world.owed.get(fact.key)
         if owed is None:
             return
+        self.refused(owed, fact)
         self.record(fact)
+        if fact.key not in self.world.owed and WORD in owed.text:
+            self.out.append(FilesOver(fact.key))
         round_ = self.world.rounds.get(owed.round)
         if round_ is None or round_.phase is not Phase.POSTING:
             return
@@ -295,7 +309,7 @@ class Lanes(Stops):
                 self.record(facts.ToolOpened(round_.id, "", "seen in the session file"))
             code = "restart" if round_.cut else "engine-exit"
             self.by_evidence(self.world.rounds[round_.id], code)
-        self.touched |= dict.fromkeys(lane.key for lane in self.world.lanes.values() if lane.waiting or lane.held)
+        self.touch_all()
 
     def unstep_clock(self, rounds: Iterable[Round]) -> None:
         """A wait that is longer than any was counted by a wall clock that has gone back since: it is over."""
@@ -324,6 +338,7 @@ class Lanes(Stops):
             if lane:
                 self.expire(lane)
                 self.touched[lane] = None
+        self.day_turned()
         if self.draining and not self.stopping and self.now >= self.due:
             for kid in self.kids.values():
                 self.cut(kid, [round_ for round_ in self.at_child(kid.lane) if not round_.cut])
@@ -340,6 +355,12 @@ class Lanes(Stops):
             running = any(not kid.fell and self.at_child(lane) for lane, kid in self.kids.items())
             if not running or self.now >= self.due:
                 self.quit(1, self.draining)
+
+
+def joins(round_: Round) -> bool:
+    """Whether it is a person's line that nobody was given yet, with its files told of: it may go into a run."""
+    person = not round_.bot and round_.origin is facts.Origin.MESSAGE
+    return person and not round_.writes and not round_.unfetched
 
 
 def restored(lanes: Lanes, known: tuple[facts.AnyFact, ...]) -> Lanes:

@@ -10,6 +10,7 @@ import json
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +18,13 @@ from typing import TypeVar
 
 import msgspec
 
-from connector import facts
+from connector import facts, ledger_spend
 from connector.exits import Refusal
 from connector.facts import AnyFact
+from connector.ledger_file import damaged, passing, unusable, wipe
+from connector.ledger_latest import ELSEWHERE, LATEST, OFFERED
 from connector.ledger_schema import MIGRATIONS, VERSION
+from connector.ledger_texts import erase, prune
 
 FILE = "ledger.sqlite"
 
@@ -30,28 +34,12 @@ _decoder = msgspec.json.Decoder(AnyFact)
 _encoder = msgspec.json.Encoder()
 
 _CHAIN = (facts.Up, facts.Fell, facts.Good, facts.Down, facts.Forgiven)
-_LATEST: dict[type, Callable[[AnyFact], str]] = {
-    facts.Seen: lambda fact: str(fact.channel),  # type: ignore[union-attr]  # keyed by its own type
-    facts.Gated: lambda fact: f"{fact.provider} {fact.model}",  # type: ignore[union-attr]
-    facts.SessionSet: lambda fact: fact.lane,  # type: ignore[union-attr]
-    facts.SessionKnown: lambda fact: f"{fact.lane} {fact.path}",  # type: ignore[union-attr]
-    facts.ModelSet: lambda fact: fact.lane,  # type: ignore[union-attr]
-    facts.ThinkingSet: lambda fact: fact.lane,  # type: ignore[union-attr]
-    facts.ThreadOpened: lambda fact: str(fact.channel),  # type: ignore[union-attr]
-    facts.Redirected: lambda fact: str(fact.channel),  # type: ignore[union-attr]
-    facts.ChildStarted: lambda fact: str(fact.child),  # type: ignore[union-attr]
-    facts.CardShown: lambda fact: fact.round,  # type: ignore[union-attr]
-}
-_ELSEWHERE = (*_LATEST, facts.CardOver)
-"""What a start learns from `latest`, not from the rounds that are open."""
 
 CHECKED = 32 << 20
 """Bytes; a larger ledger is not read through at a start: damage shows when it is touched."""
 
 _TABLES = frozenset({"facts", "rounds", "latest", "lanes", "speakers", "dead", "chain"})
 """Every version has these; a file without them is no ledger."""
-
-_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +62,21 @@ class Ledger:
         self.path = path
         self._db = connection
         self._full: bool | None = None
+        self._began: float | None = None
+        self.told: Callable[[str], None] = lambda _broken: None
+        """Hears of each transaction: why it did not happen, or nothing."""
+        self.took: Callable[[float], None] = lambda _seconds: None
+        """Hears of each transaction how many seconds it took."""
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name="ledger", daemon=True)
         self._thread.start()
 
     @classmethod
     def open(cls, folder: Path) -> "Ledger":
-        """Open or make the ledger of a state folder; migrates after a copy. Raises Refusal naming file and mend."""
+        """Open or make the ledger of a state folder; migrates after a copy.
+
+        Raises Refusal naming file and mend, and LedgerBroken where only the disk is in the way.
+        """
         path = folder / FILE
         return cls(path, connect(path))
 
@@ -90,8 +86,24 @@ class Ledger:
         `closed`: rounds a recovery need not look at any more. Raises LedgerBroken, having kept nothing, and Refusal
         for a file that is damaged.
         """
-        done = tuple(closed)
-        await self._do(lambda: self._write(new, at, done))
+        done, began = tuple(closed), time.perf_counter()
+        try:
+            await self._do(lambda: self._write(new, at, done))
+        except LedgerBroken as broken:
+            self.told(str(broken))
+            raise
+        self.took(time.perf_counter() - began)
+        self.told("")
+
+    @property
+    def lives(self) -> bool:
+        """Whether the owner of the file is there."""
+        return self._thread.is_alive()
+
+    def stalled(self) -> float:
+        """Seconds for which the disk has not answered what it is at."""
+        began = self._began
+        return 0.0 if began is None else time.monotonic() - began
 
     async def known_messages(self, messages: Sequence[int]) -> frozenset[int]:
         """Those of these message ids that a round exists of (BEHAVIOUR §7.25)."""
@@ -110,6 +122,14 @@ class Ledger:
     async def story(self, round_: str) -> list[AnyFact]:
         """All facts of one round, oldest first."""
         return await self._do(lambda: [fact for _, fact in story(self._db, round_)])
+
+    async def prune(self, before: int) -> None:
+        """Take out the texts of rounds that were over before this instant (ns); commits may go between."""
+        after = await self._do(lambda: self._in_one(lambda: prune(self._db, before, None)))
+        while after is not None:
+            reached = after
+            after = await self._do(lambda: self._in_one(lambda: prune(self._db, before, reached)))  # noqa: B023 - awaited
+        await self._do(lambda: wipe(self._db))
 
     async def look(self, read: Callable[[sqlite3.Connection], T]) -> T:
         """What `read` finds, on the owner's connection."""
@@ -143,20 +163,34 @@ class Ledger:
         if full is not self._full:
             self._db.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
             self._full = full
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
+        erased = [fact.message for fact in new if isinstance(fact, facts.Erased)]
+
+        def put() -> None:
             for fact in new:
                 write(self._db, fact, at)
             if closed:
                 self._db.executemany("UPDATE rounds SET open = 0 WHERE round = ?", [(name,) for name in closed])
+            for message in erased:
+                erase(self._db, message)
+
+        self._in_one(put)
+        if erased:
+            wipe(self._db)
+
+    def _in_one(self, work: Callable[[], T]) -> T:
+        """One transaction, on the owner's thread."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            result = work()
             self._db.execute("COMMIT")
         except BaseException:  # whatever it is, nothing of it is kept
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             raise
+        return result
 
     async def _do(self, work: Callable[[], T]) -> T:
-        if not self._thread.is_alive():
+        if not self.lives:
             raise LedgerBroken(f"{self.path}: closed")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
@@ -177,8 +211,7 @@ class Ledger:
             except (sqlite3.IntegrityError, sqlite3.ProgrammingError) as fault:
                 error = fault  # ours, not the disk's
             except sqlite3.Error as broken:
-                damaged = getattr(broken, "sqlite_errorcode", 0) & 0xFF in _DAMAGED  # no retry mends that
-                error = unusable(self.path, broken) if damaged else LedgerBroken(f"{self.path}: {broken}")
+                error = unusable(self.path, broken) if damaged(broken) else LedgerBroken(f"{self.path}: {broken}")
             except Exception as fault:  # noqa: BLE001 - handed on to whoever awaits, who must not wait for ever
                 error = fault
             with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits
@@ -189,11 +222,13 @@ class Ledger:
 
     def _serve(self) -> None:
         while (work := self._work.get()) is not None:
+            self._began = time.monotonic()
             work()
+            self._began = None
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection for the owner: made, checked and migrated. Raises Refusal; nothing is overwritten."""
+    """A connection for the owner: made, checked and migrated. Raises as `Ledger.open`; nothing is overwritten."""
     doubtful = _doubtful(path)
     if doubtful and not path.stat().st_size:  # SQLite would begin anew, and delete the log
         raise unusable(path, sqlite3.DatabaseError("it is empty, but its log is not"))
@@ -206,22 +241,17 @@ def connect(path: Path) -> sqlite3.Connection:
         version = db.execute("PRAGMA user_version").fetchone()[0]
         inspect(db, path, version, whole=doubtful)
         db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA secure_delete = ON")  # what is erased stands nowhere in the file either
         migrate(db, path, version)
     except (sqlite3.Error, OSError) as error:
         db.close()
+        if passing(error):
+            raise LedgerBroken(f"{path}: {error}") from error
         raise unusable(path, error) from error
     except Refusal:
         db.close()
         raise
     return db
-
-
-def unusable(path: Path, error: Exception) -> Refusal:
-    """The refusal of a ledger that cannot be read or written."""
-    return Refusal(
-        f"the ledger {path} cannot be used: {error}",
-        "restore it from a copy (pi-connector backup), or move it away to start with an empty one",
-    )
 
 
 def _doubtful(path: Path) -> bool:
@@ -266,7 +296,7 @@ def write(db: sqlite3.Connection, fact: AnyFact, at: int) -> None:
     if isinstance(fact, _CHAIN):
         db.execute("INSERT INTO chain (body) VALUES (?)", (body,))
         return
-    key = _LATEST.get(type(fact))
+    key = LATEST.get(type(fact))
     if key is not None:
         db.execute(
             "INSERT INTO latest (topic, key, body) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body",
@@ -306,10 +336,17 @@ def find_again(db: sqlite3.Connection, fact: AnyFact, body: str) -> None:
             db.execute("DELETE FROM latest WHERE topic = 'ChildStarted' AND key = ?", (str(child),))
         case facts.CardOver(name):
             db.execute("DELETE FROM latest WHERE topic = 'CardShown' AND key = ?", (name,))
+        case facts.DialogOver(key):
+            db.execute("DELETE FROM latest WHERE topic = 'DialogShown' AND key = ?", (key,))
         case facts.Ended(name, "dead"):
             db.execute("INSERT OR IGNORE INTO dead (round) VALUES (?)", (name,))
         case facts.Owed(key, ""):
             db.execute("INSERT OR IGNORE INTO latest (topic, key, body) VALUES ('Owed', ?, ?)", (key, body))
+        case facts.Owed(retry=True, channel=channel):
+            offer = (OFFERED, str(channel), body)
+            db.execute("INSERT OR REPLACE INTO latest (topic, key, body) VALUES (?, ?, ?)", offer)
+        case facts.Spent():
+            ledger_spend.add(db, fact)
         case facts.Dropped(key):
             db.execute("DELETE FROM latest WHERE topic = 'Owed' AND key = ?", (key,))
         case facts.Posted(key, part, parts) if part + 1 >= parts:
@@ -319,6 +356,8 @@ def find_again(db: sqlite3.Connection, fact: AnyFact, body: str) -> None:
             db.execute("UPDATE lanes SET channel = ?, thread_of = ? WHERE lane = ?", lane)
         case facts.Redirected(channel, parent):
             db.execute("UPDATE lanes SET channel = ?, thread_of = 0 WHERE lane = ?", (parent, str(channel)))
+            moved = (str(parent), OFFERED, str(channel))
+            db.execute("UPDATE OR REPLACE latest SET key = ? WHERE topic = ? AND key = ?", moved)
         case _:
             pass
 
@@ -328,7 +367,9 @@ def load(db: sqlite3.Connection) -> Known:
 
     These come last: a claim of an open round may be older than what has been said in its lane since.
     """
-    world: list[AnyFact] = [_decoder.decode(row[0]) for row in db.execute("SELECT body FROM latest")]
+    latest = db.execute("SELECT body FROM latest WHERE topic <> ?", (OFFERED,))
+    world: list[AnyFact] = [_decoder.decode(row[0]) for row in latest]
+    world += ledger_spend.newest(db)
     people: dict[str, list[int]] = {}
     for lane, author in db.execute("SELECT lane, author FROM speakers"):
         people.setdefault(lane, []).append(author)
@@ -337,7 +378,7 @@ def load(db: sqlite3.Connection) -> Known:
         " WHERE rounds.open = 1 ORDER BY facts.seq"
     )
     open_rounds = [_decoder.decode(row[0]) for row in rows]
-    world += [fact for fact in open_rounds if type(fact) not in _ELSEWHERE]
+    world += [fact for fact in open_rounds if type(fact) not in ELSEWHERE]
     for lane, channel, in_row, thread_of in db.execute("SELECT lane, channel, bots_in_row, thread_of FROM lanes"):
         world.append(facts.LaneKnown(lane, channel, tuple(people.get(lane, ())), in_row, thread_of))
     chain = [_decoder.decode(row[0]) for row in db.execute("SELECT body FROM chain ORDER BY seq DESC LIMIT 1000")]

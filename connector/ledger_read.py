@@ -13,6 +13,7 @@ from connector import facts
 from connector.exits import Refusal
 from connector.facts import AnyFact
 from connector.ledger import write
+from connector.ledger_latest import OFFERED
 from connector.ledger_schema import VERSION
 
 PATIENCE = 5.0
@@ -124,6 +125,12 @@ def dead_letters(db: sqlite3.Connection, lane: str | None = None) -> list[DeadLe
         {"lane": lane},
     )
     return [DeadLetter(at, message, lane, round_) for at, message, lane, round_ in rows]
+
+
+def newest_offer(db: sqlite3.Connection, channel: int) -> str:
+    """The round whose end was the last one to offer a Retry in this channel, "" where none did."""
+    row = db.execute("SELECT body FROM latest WHERE topic = ? AND key = ?", (OFFERED, str(channel))).fetchone()
+    return "" if row is None else facts.round_of(_decoder.decode(row[0]))
 
 
 def forgive(path: Path, at: int) -> None:

@@ -1,6 +1,6 @@
 """The ledger's tables and the named migrations that make them; it opens nothing."""
 
-VERSION = 2
+VERSION = 3
 
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     (
@@ -53,6 +53,23 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         CREATE TABLE kept (
             name TEXT PRIMARY KEY,
             value TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        """,
+    ),
+    (
+        "spent",
+        """
+        CREATE TABLE spent (
+            day INTEGER NOT NULL,
+            lane TEXT NOT NULL,
+            person INTEGER NOT NULL,
+            provider TEXT NOT NULL,
+            model TEXT NOT NULL,
+            input INTEGER NOT NULL,
+            output INTEGER NOT NULL,
+            cache INTEGER NOT NULL,
+            cost REAL NOT NULL,
+            PRIMARY KEY (day, lane, person, provider, model)
         ) STRICT, WITHOUT ROWID;
         """,
     ),

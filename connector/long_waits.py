@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Protocol
 
 from connector.cards import Cpu
-from engine.events import Effect, ToolOpened
+from engine.events import Effect, ToolOpened, Unasked
 from engine.processes import Identity
 
 APART = 1.0
@@ -49,9 +49,9 @@ class LongWaits:
         self._watches: dict[tuple[str, int], asyncio.Task[None]] = {}
 
     def hear(self, lane: str, child: int, engine: Watched, told: Iterable[Effect]) -> None:
-        """A tool was opened: watch, unless that child is watched already."""
+        """A tool was opened, or waits for no dialog any more: watch, unless that child is watched already."""
         key = (lane, child)
-        if key not in self._watches and any(isinstance(effect, ToolOpened) for effect in told):
+        if key not in self._watches and any(isinstance(effect, ToolOpened | Unasked) for effect in told):
             task = asyncio.get_running_loop().create_task(self._watch(lane, child, engine))
             self._watches[key] = task
             task.add_done_callback(lambda _: self._watches.pop(key, None))

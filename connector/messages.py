@@ -90,3 +90,8 @@ class Message:
     forwards: tuple[Forward, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     sent_at_ns: int = 0
+
+    @property
+    def all_files(self) -> tuple[Attachment, ...]:
+        """Its own files, then those of what was forwarded with it."""
+        return (*self.attachments, *(file for forward in self.forwards for file in forward.attachments))

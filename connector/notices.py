@@ -240,6 +240,11 @@ def retrying() -> str:
     return "Asked again; the answer refers to the original message."
 
 
+def nothing_to_retry() -> str:
+    """The answer to a `/retry` that found nothing."""
+    return "Nothing here waits to be asked again, and nothing failed with a Retry that is still open. Write a message."
+
+
 def _again(*, retry: bool) -> str:
     return "Press Retry to ask again." if retry else "Send it again to try once more."
 

@@ -31,7 +31,7 @@ from connector.outbox_moves import (
     Stands,
     Told,
 )
-from connector.ports import Button
+from connector.ports import Controls
 from engine.events import SECOND
 
 NONCE_WINDOW = 180 * SECOND
@@ -50,10 +50,26 @@ def nonce(key: str, part: int) -> str:
     return base64.urlsafe_b64encode(digest[:16]).rstrip(b"=").decode()
 
 
-def _card_of(key: str) -> str:
-    """The round whose card has this key, "" for the key of a post."""
-    name, _, rest = key.rpartition("/card/")
-    return name if rest else ""
+def _shown(key: str, channel: int, message: int) -> list[Told]:
+    """That a card, or a question of the agent, stands there now; nothing of a post, which is told of otherwise."""
+    match key.rsplit("/", 2):
+        case [name, "card", _]:
+            return [facts.CardShown(name, channel, message)]
+        case [_, "dialog", _]:
+            return [facts.DialogShown(key, channel, message)]
+        case _:
+            return []
+
+
+def _needs_nothing(key: str) -> list[Told]:
+    """That a card, or a question of the agent, needs nothing more."""
+    match key.rsplit("/", 2):
+        case [name, "card", _]:
+            return [facts.CardOver(name)]
+        case [_, "dialog", _]:
+            return [facts.DialogOver(key)]
+        case _:
+            return []
 
 
 @dataclass(slots=True)
@@ -106,17 +122,17 @@ class _Card:
     key: str
     channel: int
     content: str
-    buttons: tuple[Button, ...]
+    buttons: Controls
     reply_to: int
     message: int | None = None
-    shown: tuple[str, tuple[Button, ...]] | None = None
+    shown: tuple[str, Controls] | None = None
     posts: bool = True
     ends: bool = False
     lost: bool = False
     tries: _Tries = field(default_factory=_Tries)
 
     @property
-    def wanted(self) -> tuple[str, tuple[Button, ...]]:
+    def wanted(self) -> tuple[str, Controls]:
         return self.content, self.buttons
 
     @property
@@ -191,9 +207,7 @@ class Outbox:
 
     # -- cards -------------------------------------------------------------------------------------------------
 
-    def show(
-        self, key: str, channel: int, content: str, buttons: tuple[Button, ...] = (), *, reply_to: int = 0
-    ) -> None:
+    def show(self, key: str, channel: int, content: str, buttons: Controls = (), *, reply_to: int = 0) -> None:
         """Let a card, or the post of this key, show this: posted at the first call, edited later."""
         card = self._cards.get(key)
         if card is not None:
@@ -314,13 +328,13 @@ class Outbox:
                 card.message, card.shown, card.tries = message, (action.content, action.buttons), _Tries()
                 if isinstance(action, Show):
                     self._remember(card.key, card.channel, message)
-                    if name := _card_of(card.key):
-                        told.append(facts.CardShown(name, card.channel, message))
+                    told += _shown(card.key, card.channel, message)
             case Later(after) if isinstance(action, Edit) or not card.tries.old(now + after):
                 card.tries.failed(now, after)
             case Missing() | Later() | Other() | Never():
-                # A card only decorates: rather none than two.
-                told = self._over(card)
+                # A card only decorates: rather none than two. A question that is not seen waits for nobody.
+                seen = card.message is not None or "/dialog/" not in card.key
+                told = self._over(card) if seen else _needs_nothing(card.key)
                 card.lost = True
             case _:
                 assert_never(outcome)
@@ -342,8 +356,7 @@ class Outbox:
 
     def _over(self, card: _Card) -> list[Told]:
         """That a card which stood there needs nothing more, told once."""
-        name = _card_of(card.key)
-        return [facts.CardOver(name)] if name and card.message is not None and not card.lost else []
+        return _needs_nothing(card.key) if card.message is not None and not card.lost else []
 
     def _forget(self, card: _Card) -> None:
         del self._cards[card.key]

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from connector import facts
-from connector.ports import Button
+from connector.ports import Controls
 
-Told = facts.Posted | facts.Dropped | facts.CardShown | facts.CardOver
+Told = facts.Posted | facts.Dropped | facts.CardShown | facts.CardOver | facts.DialogShown | facts.DialogOver
 """What the ledger learns."""
 
 # -- what is to be done --------------------------------------------------------------------------------------------
@@ -35,7 +35,7 @@ class Show:
     key: str
     channel: int
     content: str
-    buttons: tuple[Button, ...]
+    buttons: Controls
     reply_to: int
 
 
@@ -47,7 +47,7 @@ class Edit:
     channel: int
     message: int
     content: str
-    buttons: tuple[Button, ...]
+    buttons: Controls
 
 
 Action = Send | Look | Show | Edit

@@ -11,16 +11,18 @@ from typing import Literal, cast
 
 import msgspec
 
-from connector import facts, header, notices
+from connector import facts, header, notices, usage
 from connector.access import Act, admits, without_mentions
 from connector.lane_effects import Tell
 from connector.lane_events import Arrived, StopAsked
 from connector.ledger_read import Step, dead_letters, steps_of
+from connector.ledger_spend import sums
 from connector.people_buttons import Buttons
 from connector.people_desk import Acted, Desk
 from connector.people_session import ACTS, SessionActs
 from connector.ports import Commanded, Pressed
 from connector.queue_page import other_lanes, queue_page
+from connector.spend import day_of
 from connector.status import all_lines, lane_lines
 from connector.tracing import FOREIGN, Trace
 from engine.events import AbortOrphan
@@ -61,6 +63,10 @@ class People:
                 await self._status(heard)
             case "queue":
                 await self._queue(heard)
+            case "usage":
+                await self._usage(heard)
+            case "retry":
+                await Buttons(self.desk).again(heard)
             case "trace":
                 found = _ID.search(heard.options.get("message", "").strip())
                 await (self._trace(heard, int(found[1])) if found else heard.answer(notices.untold()))
@@ -102,6 +108,16 @@ class People:
         others = other_lanes(self.desk.world, here) if self.desk.may(heard, Act.SEE_ALL) else []
         if others:
             await heard.answer("\n".join(["**Elsewhere**", *others]))
+
+    async def _usage(self, heard: Commanded) -> None:
+        here, person = heard.place.lane, heard.author.id
+        lanes, day = self.desk.dispatcher.lanes, day_of(self.desk.clock.now())
+        since = day - usage.DAYS + 1
+        found = await self.desk.ledger.look(partial(sums, since=since, lane=here))
+        lines = usage.lane_lines(found, day, lanes.rules.spend, lanes.world.today, (here, person))
+        if self.desk.may(heard, Act.SEE_ALL):
+            lines += usage.all_lines(await self.desk.ledger.look(partial(sums, since=since)), day)
+        await heard.answer("\n".join(lines))
 
     async def _trace(self, heard: Commanded, message: int) -> None:
         """Operators see all of it; others what belongs to their lane or to a message that stands here."""

@@ -15,6 +15,8 @@ from connector.lane_effects import (
     Behind,
     Effect,
     ErrandDone,
+    Fetch,
+    FilesOver,
     Log,
     OpenThread,
     Post,
@@ -35,16 +37,30 @@ from connector.ports import Discord, PostLater, PostNever
 from connector.posting import Posting
 from connector.showing import Showing
 from connector.threads import Threads
+from engine.events import Limits
 
-SIGNS = {"accepted": "👀", "waiting": "⏳", "heard": "👂", "answered": "✅", "failed": "⚠️", "stopped": "🛑"}
+SIGNS = {
+    "accepted": "👀",
+    "waiting": "⏳",
+    "heard": "👂",
+    "answered": "✅",
+    "failed": "⚠️",
+    "stopped": "🛑",
+    "late": "🔒",
+}
 
 COURTESIES = (React, Typing)
 """Signs and typing lines go behind everything else of their turn: nobody waits for them, building a request costs."""
 
 
+def rank(effect: Effect) -> int:
+    """The order of one batch's effects: what somebody waits for, what he sees, what is only written down."""
+    return 2 if isinstance(effect, Log) else int(isinstance(effect, COURTESIES))
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a dispatcher works with."""
+    """What a dispatcher works with; `dialog_timeout` in nanoseconds."""
 
     lanes: Lanes
     ledger: Ledger
@@ -55,6 +71,7 @@ class Parts:
     reactions: bool
     cards: bool
     us: Callable[[Message], Us]
+    dialog_timeout: int = Limits().tool_timeout
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +85,7 @@ class Hands:
     spawn: Callable[[Coroutine[Any, Any, None]], None]
     ask: Callable[[Input], Coroutine[Any, Any, Stepped]]
     errand_done: Callable[[ErrandDone], None]
+    fetch: Callable[[Fetch], None]
     quit: Callable[[Quit], None]
 
 
@@ -87,12 +105,16 @@ class Performing:
                 self._hands.children().retire(lane, child)
             case Tell(lane, child, given):
                 self._hands.children().tell(lane, child, given)
+            case Fetch():
+                self._hands.fetch(effect)
             case OpenThread():
                 self._hands.threads.expect(effect)
                 self._hands.spawn(self._open_thread(effect))
             case Post(owed, posted, last, fresh):
                 if not self._hands.threads.holds(owed):
                     self._hands.posting().owe(owed, posted=posted, last=last, fresh=fresh)
+            case FilesOver(key):
+                self._hands.posting().forget(key)
             case Amend():
                 self._hands.spawn(self._amend(effect))
             case Withdraw(round_):

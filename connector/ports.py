@@ -1,10 +1,13 @@
 """What the connector's core asks of Discord and hears from it, as plain values; no Discord object passes here."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from connector.messages import Author, Message, Place
+from connector.messages import Attachment, Author, Message, Place
+
+UNKNOWN_CHANNEL = 10003
+"""Discord's code for a channel or thread that is not there any more."""
 
 Style = Literal["primary", "secondary", "success", "danger"]
 
@@ -19,23 +22,46 @@ class Button:
 
 
 @dataclass(frozen=True, slots=True)
+class Menu:
+    """A menu of which one is chosen, in a row of its own: `choices` as (label, value), 1 to 25 of them."""
+
+    custom_id: str
+    choices: tuple[tuple[str, str], ...]
+    placeholder: str = ""
+
+
+Control = Button | Menu
+Controls = tuple[Control, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Attached:
-    """A file that goes with a post."""
+    """A file that goes with a post; one that is `kept` under this path, of this `size`, has `data` while it is sent."""
 
     name: str
-    data: bytes
+    data: bytes = b""
+    kept: str = ""
+    size: int = 0
+
+    @property
+    def length(self) -> int:
+        """How many bytes it has."""
+        return self.size if self.kept else len(self.data)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One Discord message to be posted. `nonce` at most 25 characters; `reply_to` 0 refers to nothing."""
+    """One Discord message to be posted. `nonce` at most 25 characters; `reply_to` 0 refers to nothing.
+
+    `content` may be empty where there are `files`.
+    """
 
     channel: int
     content: str
     nonce: str
     reply_to: int = 0
-    buttons: tuple[Button, ...] = ()
-    file: Attached | None = None
+    buttons: Controls = ()
+    files: tuple[Attached, ...] = ()
 
 
 class PostLater(Exception):  # noqa: N818 - a state of the world, not a fault
@@ -74,7 +100,7 @@ class Discord(Protocol):
         """Post it and return its message id; with a known nonce Discord returns the old message's."""
         ...
 
-    async def edit(self, channel: int, message: int, content: str, buttons: tuple[Button, ...] = ()) -> None:
+    async def edit(self, channel: int, message: int, content: str, buttons: Controls = ()) -> None:
         """Replace content and buttons of one of our messages."""
         ...
 
@@ -104,6 +130,10 @@ class Discord(Protocol):
 
     async def posted_with(self, channel: int, part: Part, after: int) -> int | None:
         """Our own message in this channel newer than `after` that has this part's nonce or content, if any."""
+        ...
+
+    async def files(self, channel: int, message: int) -> tuple[Attachment, ...]:
+        """The files of a message as Discord names and signs them now, those of what was forwarded with it behind."""
         ...
 
     async def open_thread(self, channel: int, message: int, name: str) -> int:
@@ -150,6 +180,13 @@ class Gone:
 
 
 @dataclass(frozen=True, slots=True)
+class ChannelGone:
+    """A thread or channel was deleted."""
+
+    channel: int
+
+
+@dataclass(frozen=True, slots=True)
 class Connected:
     """READY or RESUMED. `fresh`: events may have been lost, so history must be read. `us`: our id."""
 
@@ -159,9 +196,10 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """The gateway is down; it is being retried."""
+    """The gateway is down; it is tried again in `pause` seconds."""
 
     reason: str
+    pause: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,4 +252,4 @@ class Commanded:
     id: int = 0
 
 
-Heard = Said | Changed | Gone | Connected | Disconnected | Pressed | Commanded
+Heard = Said | Changed | Gone | ChannelGone | Connected | Disconnected | Pressed | Commanded

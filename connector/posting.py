@@ -5,29 +5,36 @@ from collections.abc import Callable, Coroutine
 from typing import Any, assert_never
 
 from connector import facts
+from connector.attach_lines import WORD
 from connector.gateway_pauses import Clock
 from connector.logs import Log
 from connector.outbox import Outbox, nonce
 from connector.outbox_moves import Action, Edit, Later, Look, Missing, Never, Other, Outcome, Send, Show, Stands, Told
-from connector.ports import Attached, Button, Discord, Part, PostLater, PostNever, PostOther
-from connector.render import AsFile, render
+from connector.outgoing import Outgoing
+from connector.ports import UNKNOWN_CHANNEL, Controls, Discord, Part, PostLater, PostNever, PostOther
+from connector.post_parts import Packed, made, without_files
 from engine.events import SECOND
 
 _TYPING = 8.0
 _TYPING_TRIES = 3
-_FILE_LIMIT = 10_000_000
-_CUT = "\n\n[cut here: the rest is longer than Discord takes]\n"
-FILE_NAME = "answer.md"
 
 
 class Posting:
     """The one task that posts. `done` is told every fact, at once and in order, and must return at once.
 
     What is owed was recorded before (BEHAVIOUR §6): a post that fails is tried again from here, or after a restart.
+    `on_gone` is told of a channel that Discord does not know any more.
     """
 
-    def __init__(self, discord: Discord, done: Callable[[Told], None], log: Log, clock: Clock | None = None) -> None:
-        self._discord, self._done, self._log = discord, done, log
+    def __init__(
+        self,
+        discord: Discord,
+        done: Callable[[Told], None],
+        log: Log,
+        clock: Clock | None = None,
+        outgoing: Outgoing | None = None,
+    ) -> None:
+        self._discord, self._done, self._log, self._outgoing = discord, done, log, outgoing
         self._clock = clock or Clock()
         self._outbox = Outbox()
         self._wake = asyncio.Event()
@@ -37,6 +44,9 @@ class Posting:
         self._typing: dict[int, asyncio.Event] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._fault: BaseException | None = None
+        self.tried: Callable[[Action, Outcome], None] = lambda _action, _outcome: None
+        """Hears of each try what came of it."""
+        self.on_gone: Callable[[int], None] = lambda _channel: None
 
     async def run(self) -> None:
         """Post until cancelled; raises what `done` raises."""
@@ -69,9 +79,7 @@ class Posting:
             self._tell(fact)
         self._changed()
 
-    def show(
-        self, key: str, channel: int, content: str, buttons: tuple[Button, ...] = (), *, reply_to: int = 0
-    ) -> None:
+    def show(self, key: str, channel: int, content: str, buttons: Controls = (), *, reply_to: int = 0) -> None:
         """Let the card (or the post) of this key show this, as soon as the pace allows; the latest content wins."""
         self._outbox.show(key, channel, content, buttons, reply_to=reply_to)
         self._changed()
@@ -85,6 +93,11 @@ class Posting:
         for fact in self._outbox.finish(key):
             self._tell(fact)
         self._changed()
+
+    def forget(self, key: str) -> None:
+        """What became of this post is recorded: the copies of its files go. Before that a start may still need them."""
+        if self._outgoing is not None:
+            self._spawn(asyncio.to_thread(self._outgoing.forget, key), f"forgetting the files of {key}")
 
     async def drain(self, timeout: float) -> bool:
         """Wait until everything stands there, `timeout` seconds at most; whether it does."""
@@ -124,6 +137,7 @@ class Posting:
 
     async def _perform(self, action: Action) -> None:
         outcome = await self._outcome(action)
+        self.tried(action, outcome)
         for fact in self._outbox.done(action, outcome, self._clock.now_ns()):
             self._tell(fact)
         self._changed()
@@ -132,10 +146,7 @@ class Posting:
         try:
             match action:
                 case Send(owed, number):
-                    parts = self._parts(owed)
-                    if number >= len(parts):
-                        return Never("there is nothing to post")
-                    return Stands(await self._discord.post(parts[number]), len(parts))
+                    return await self._send(owed, number)
                 case Look(owed, number, after):
                     return await self._look(owed, number, after)
                 case Show(key, channel, content, buttons, reply_to):
@@ -154,21 +165,56 @@ class Posting:
             return Later(round(error.after * SECOND))
         except PostNever as error:
             self._log.warning("post.refused", channel=str(_channel(action)), reason=error.reason)
+            if error.code == UNKNOWN_CHANNEL:
+                self.on_gone(_channel(action))
             return Never(error.reason)
 
+    async def _send(self, owed: facts.Owed, number: int) -> Outcome:
+        parts = await self._parts(owed)
+        if number >= len(parts):
+            return Never("there is nothing to post")
+        part = parts[number]
+        try:
+            return Stands(await self._discord.post(await self._loaded(part)), len(parts))
+        except PostNever as error:
+            if not part.files:
+                raise
+            # A file that Discord does not take must not take its text down with it.
+            self._log.warning("post.files_refused", channel=str(part.channel), reason=error.reason)
+            self._rendered[owed.key] = without_files(owed.key, parts, number)
+            return Later()
+        except OSError as error:
+            self._log.warning("post.files_lost", key=owed.key, reason=str(error))
+            self._rendered.pop(owed.key, None)
+            if self._outgoing is not None:  # the next try copies again
+                await asyncio.to_thread(self._outgoing.forget, owed.key)
+            return Later()
+
+    async def _loaded(self, part: Part) -> Part:
+        """The part as it is sent: the bytes of its files are in memory only meanwhile."""
+        if self._outgoing is None or not any(file.kept for file in part.files):
+            return part
+        return await asyncio.to_thread(self._outgoing.loaded, part)
+
     async def _look(self, owed: facts.Owed, number: int, after: int) -> Outcome:
-        parts = self._parts(owed)
+        parts = await self._parts(owed)
         if number >= len(parts):
             return Never("there is nothing to post")
         found = await self._discord.posted_with(owed.channel, parts[number], after)
         return Missing() if found is None else Stands(found, len(parts))
 
-    def _parts(self, owed: facts.Owed) -> tuple[Part, ...]:
+    async def _parts(self, owed: facts.Owed) -> tuple[Part, ...]:
         """The parts of a post, made at its first try: a start with many posts pending renders none of them."""
         parts = self._rendered.get(owed.key)
         if parts is None:
-            parts = self._rendered[owed.key] = made(owed)
+            parts = self._rendered[owed.key] = made(owed, await self._packed(owed))
         return parts
+
+    async def _packed(self, owed: facts.Owed) -> Packed | None:
+        """The files that an answer names; no other post has any."""
+        if self._outgoing is None or owed.kind != "answer" or WORD not in owed.text:
+            return None
+        return await asyncio.to_thread(self._outgoing.pack, owed)
 
     # -- typing ------------------------------------------------------------------------------------------------
 
@@ -212,37 +258,6 @@ class Posting:
         if not task.cancelled() and (error := task.exception()) is not None:
             self._fault = self._fault or error
             self._wake.set()
-
-
-def made(owed: facts.Owed) -> tuple[Part, ...]:
-    """A post as Discord messages: the first refers to the message it answers, the last has the Retry button."""
-    shown = render(owed.text)
-    file: Attached | None = None
-    if isinstance(shown, AsFile):
-        contents: tuple[str, ...] = (shown.beginning,)
-        file = Attached(FILE_NAME, _bounded(shown.file_text))
-    else:
-        contents = shown.parts
-    retry = (Button(f"retry:{owed.round}", "Retry", "primary"),) if owed.retry else ()
-    return tuple(
-        Part(
-            owed.channel,
-            content,
-            nonce(owed.key, number),
-            reply_to=owed.reply_to if number == 0 else 0,
-            buttons=retry if number == len(contents) - 1 else (),
-            file=file,
-        )
-        for number, content in enumerate(contents)
-    )
-
-
-def _bounded(text: str) -> bytes:
-    """A text as a file that Discord takes: what is beyond its limit is cut off, and says so."""
-    data = text.encode("utf-8", errors="replace")
-    if len(data) <= _FILE_LIMIT:
-        return data
-    return data[: _FILE_LIMIT - len(_CUT)].decode("utf-8", errors="ignore").encode() + _CUT.encode()
 
 
 def _channel(action: Action) -> int:

@@ -74,7 +74,9 @@ def _item(place: int, round_: Round) -> str:
 
 
 def _whose(round_: Round) -> str:
-    return f"by <@{round_.author}>, since <t:{round_.at // SECOND}:R>{excerpt(round_.text)}"
+    count = len(round_.files)
+    files = f", with {count} file{'' if count == 1 else 's'}" if count else ""
+    return f"by <@{round_.author}>, since <t:{round_.at // SECOND}:R>{files}{excerpt(round_.text)}"
 
 
 def excerpt(text: str) -> str:

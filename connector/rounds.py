@@ -32,7 +32,10 @@ class Round:
     `reask`: whether it is one of `steps`, the waits of `retry.backoff` spent. `hurried`: a person wants that now.
     `child`: the generation that had it last. `into`: the round whose run it joined. `tool`, `posted`: evidence
     against asking again (BEHAVIOUR §6). `first`: it was moved to the front. `owed`: keys of posts outstanding.
-    `code`: its terminal state, "" while pending.
+    `capped`: scope and day of the spending cap that it was last told of.
+    `late`: its author was shown that a change came too late; `unsaid`: its message is deleted.
+    `code`: its terminal state, "" while pending. `files` came with it; `fetched`: how often it was told what became
+    of them, `lines` for the child and `pictures` in the lane's inbox being the last word.
     """
 
     id: str
@@ -68,7 +71,14 @@ class Round:
     into: str = ""
     answers: int = 0
     owed: frozenset[str] = frozenset()
+    capped: tuple[str, int] = ("", 0)
+    late: bool = False
+    unsaid: bool = False
     code: str = ""
+    files: tuple[facts.File, ...] = ()
+    fetched: int = 0
+    lines: tuple[str, ...] = ()
+    pictures: tuple[str, ...] = ()
 
     @property
     def pending(self) -> bool:
@@ -79,6 +89,11 @@ class Round:
     def turn(self) -> str:
         """The engine's name for the last write of this round."""
         return f"{self.id}@{self.writes}"
+
+    @property
+    def unfetched(self) -> bool:
+        """Whether nobody knows yet what becomes of its files: it cannot be asked."""
+        return bool(self.files) and not self.fetched
 
     @property
     def slash(self) -> bool:
@@ -101,6 +116,10 @@ RoundFact = (
     | facts.Cut
     | facts.Moved
     | facts.Edited
+    | facts.Capped
+    | facts.Late
+    | facts.Unsaid
+    | facts.Fetched
 )
 
 
@@ -151,6 +170,14 @@ def told(round_: Round, fact: RoundFact) -> Round:
             return replace(round_, first=round_.phase is Phase.WAITING)
         case facts.Edited(text=text):
             return replace(round_, text=text)
+        case facts.Capped(scope=scope, day=day):
+            return replace(round_, capped=(scope, day))
+        case facts.Late():
+            return replace(round_, late=True)
+        case facts.Unsaid():
+            return replace(round_, unsaid=True)
+        case facts.Fetched(lines=lines, pictures=pictures):
+            return replace(round_, fetched=round_.fetched + 1, lines=lines, pictures=pictures)
         case _:
             assert_never(fact)
 

@@ -21,7 +21,7 @@ PREFIX = Settings.model_config["env_prefix"]
 CONFIG_VARIABLE = "PI_CONNECTOR_CONFIG"
 ETC = Path("/etc/pi-connector")
 
-_INSTANCE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*")
+INSTANCE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*")
 _UNSHOWN = {("discord", "token_file"), ("agent", "env")}
 """Keys whose value may be a secret, or be taken for the place of one: a wrong value is not repeated."""
 
@@ -72,7 +72,7 @@ def find(config: Path | None, instance: str | None, environ: Mapping[str, str], 
 
     In this order: `--config`, `--instance`, `$PI_CONNECTOR_CONFIG`, the user's file, the system's file (CONTRACT).
     """
-    if instance is not None and not _INSTANCE.fullmatch(instance):
+    if instance is not None and not INSTANCE.fullmatch(instance):
         text = f"{shown(instance)} is no name of an instance"
         raise Refusal.of((Finding("error", "--instance", text, "use letters, digits, _ . : and -"),))
     if config is not None:
@@ -81,10 +81,14 @@ def find(config: Path | None, instance: str | None, environ: Mapping[str, str], 
         return instance_file(instance, "toml", etc=etc)
     if named := environ.get(CONFIG_VARIABLE):
         return Path(named).absolute()
-    usual = [etc / "connector.toml"]
-    if folder := xdg_folder(environ, "XDG_CONFIG_HOME", ".config"):
-        usual.insert(0, folder / "pi-connector" / "connector.toml")
-    return next((path for path in usual if _present(path)), None)
+    return next((path for path in usual_places(environ, etc=etc) if _present(path)), None)
+
+
+def usual_places(environ: Mapping[str, str], *, etc: Path = ETC) -> tuple[Path, ...]:
+    """Return the files that are looked for where nobody named one, the first that is there being taken."""
+    own = xdg_folder(environ, "XDG_CONFIG_HOME", ".config")
+    system = etc / "connector.toml"
+    return (own / "pi-connector" / "connector.toml", system) if own else (system,)
 
 
 def instance_file(instance: str, suffix: str, *, etc: Path = ETC) -> Path:
@@ -139,7 +143,7 @@ def _read(source: Path) -> dict[str, Any]:
     try:
         text = source.read_bytes().decode("utf-8-sig")
     except OSError as error:
-        mend = "name a readable file with --config, or write one (the README shows the few lines it needs)"
+        mend = "name a readable file with --config, or write one with pi-connector init"
         raise _unreadable(source, f"cannot be read: {error.strerror or error}", mend) from None
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1

@@ -1,6 +1,6 @@
 """Cards on their way to the outbox: collected while a batch is stepped, held while their thread does not stand yet."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from connector import facts
@@ -64,6 +64,15 @@ class Showing:
         for name, (channel, message) in world.cards.items():
             self._posting().adopt(key_of(name), channel, message)
         self._views += self._cards.adopt(world.cards, world.rounds, self._now())
+
+    def put(self, views: Iterable[View]) -> None:
+        """Posts that are edited like cards, but are shown whatever `discord.progress` says."""
+        self._views += views
+
+    def adopt_one(self, view: View, message: int) -> None:
+        """A post of an earlier process that is to look like this from now on."""
+        self._posting().adopt(view.key, view.channel, message)
+        self._views.append(view)
 
     def flush(self) -> None:
         """Hand on what has changed, the latest of each card; everything it shows is recorded by now."""

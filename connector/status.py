@@ -6,6 +6,7 @@ from typing import Any
 from connector.header import clean
 from connector.lanes import Lanes
 from connector.ledger_read import DeadLetter
+from connector.spend import day_end, day_of
 from connector.world import AT_CHILD, Phase, Round, World
 from engine.events import SECOND
 
@@ -42,7 +43,7 @@ def all_lines(lanes: Lanes, here: str, dead: Sequence[DeadLetter], now: int) -> 
 
 def _lane(lanes: Lanes, key: str, now: int) -> str:
     child = "its agent is up" if key in lanes.kids else "no agent runs"
-    words = [*_counts(lanes.world.open_in(key)), *_gate(lanes, key, now)]
+    words = [*_counts(lanes.world.open_in(key)), *_gate(lanes, key, now), *_capped(lanes, key, now)]
     return f"<#{lanes.world.lane(key).channel or key}>: {', '.join(words)}; {child}."
 
 
@@ -55,6 +56,13 @@ def _counts(rounds: Sequence[Round]) -> list[str]:
     backing = [round_ for round_ in rounds if round_.phase is Phase.BACKOFF]
     words += [f"asked again <t:{r.until // SECOND}:R>" if r.until else "asked again now" for r in backing]
     return words
+
+
+def _capped(lanes: Lanes, key: str, now: int) -> list[str]:
+    """How many messages a spending cap holds back."""
+    day = day_of(now)
+    count = sum(round_.capped[1] == day and lanes.cap_on(round_) is not None for round_ in lanes.world.open_in(key))
+    return [f"{count} held back by a spending cap until <t:{day_end(day) // SECOND}:R>"] if count else []
 
 
 def _gate(lanes: Lanes, key: str, now: int) -> list[str]:

@@ -115,7 +115,8 @@ def _from_file(path: Path) -> Token:
             status = os.fstat(file.fileno())
             data = file.read(LONGEST + 1)
     except OSError as error:
-        mend = "let this user, and no other, read it"
+        missing = isinstance(error, FileNotFoundError)
+        mend = "write the bot's token there, with mode 600" if missing else "let this user, and no other, read it"
         raise _refusal(f"{shown} cannot be read: {error.strerror or error}", mend) from None
     findings: tuple[Finding, ...] = ()
     # A pipe (process substitution) has no mode worth judging.

@@ -17,6 +17,9 @@ from engine.events import SECOND
 _TEXTS = frozenset({"text", "said"})
 """Fields that hold what people or the model wrote: a trace tells how long they are."""
 
+_LISTS = frozenset({"files", "lines", "pictures"})
+"""Fields that name a person's files: a trace tells how many there are."""
+
 _REST = frozenset({"fact", "round", "at", "lane", "message"})
 """Fields that a step shows in another place."""
 
@@ -96,6 +99,8 @@ def _fields(fact: facts.AnyFact, redactor: Redactor) -> dict[str, Any]:
     for key, value in msgspec.to_builtins(fact).items():
         if key in _TEXTS:
             fields[f"{key}_characters"] = len(value)
+        elif key in _LISTS:
+            fields[key] = len(value)
         elif key not in _REST:
             # Ids have 19 digits: as a number they would lose the last ones in what reads JSON with doubles.
             large = isinstance(value, int) and not isinstance(value, bool) and abs(value) > 2**53

@@ -34,6 +34,20 @@ class User:
         resolved = path.resolve()
         return any(self._may_change(step, target=step == resolved) for step in (resolved, *resolved.parents))
 
+    def may_read(self, path: Path) -> bool:
+        """Return whether this user could read the file `path`, where there is one.
+
+        Who owns it may give himself the right. Access-control lists are not looked at.
+        """
+        try:
+            status = path.stat()
+        except OSError:
+            return False
+        if self.uid in {0, status.st_uid}:
+            return True
+        bit = stat.S_IRGRP if status.st_gid in self.groups else stat.S_IROTH
+        return bool(status.st_mode & bit)
+
     def _may_change(self, path: Path, *, target: bool) -> bool:
         try:
             status = path.stat()

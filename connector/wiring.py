@@ -1,15 +1,25 @@
 """Settings turned into the values that the parts take; it builds no part and starts nothing."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
+from connector import fetching
 from connector.access import Rules
 from connector.children import Nursery
 from connector.commands_session import SESSION_COMMANDS
-from connector.environment import child_environment
+from connector.download import Doors
+from connector.environment import child_environment, plain_environment
 from connector.gateway import Options
+from connector.inbox import Inbox
 from connector.interactions import COMMANDS
 from connector.lane_base import LaneRules
+from connector.logs import Log
+from connector.outgoing import Bounds, Outgoing
+from connector.pictures import AT_ONCE, Worker
+from connector.ports import Discord
 from connector.settings import Settings, nanoseconds
+from connector.spend import Caps
 from connector.token import Token
 from engine.child import ChildSpec
 from engine.events import Limits
@@ -30,8 +40,8 @@ def access_rules(settings: Settings) -> Rules:
     )
 
 
-def lane_rules(settings: Settings) -> LaneRules:
-    """The bounds of the lanes, durations in nanoseconds."""
+def lane_rules(settings: Settings, outboxes: Path) -> LaneRules:
+    """The bounds of the lanes, durations in nanoseconds; `outboxes` is the folder that holds theirs."""
     return LaneRules(
         busy=settings.lanes.busy,
         capacity=settings.lanes.capacity,
@@ -46,7 +56,15 @@ def lane_rules(settings: Settings) -> LaneRules:
         kill_after=nanoseconds(settings.engine.kill_after),
         run_grace=nanoseconds(settings.engine.run_grace),
         abort_grace=nanoseconds(settings.engine.abort_grace),
+        spend=Caps(settings.spend.person_day, settings.spend.lane_day, settings.spend.total_day),
+        outboxes="" if settings.agent.remote else str(outboxes),
     )
+
+
+def outgoing(settings: Settings, state: Path) -> Outgoing:
+    """Where files that answers name may lie, and their bounds."""
+    bounds = Bounds(settings.files.max_bytes, settings.files.max_message)
+    return Outgoing(state, settings.cwd, bounds, remote=settings.agent.remote)
 
 
 def child_spec(settings: Settings, environ: Mapping[str, str]) -> ChildSpec:
@@ -61,7 +79,7 @@ def child_spec(settings: Settings, environ: Mapping[str, str]) -> ChildSpec:
 
 
 def limits(settings: Settings) -> Limits:
-    """The engine's bounds in nanoseconds; dialogs are answered "cancelled" at once for now."""
+    """The engine's bounds in nanoseconds."""
     engine = settings.engine
     return Limits(
         turn_timeout=nanoseconds(engine.turn_timeout),
@@ -69,17 +87,18 @@ def limits(settings: Settings) -> Limits:
         turn_limit=nanoseconds(engine.turn_limit),
         abort_grace=nanoseconds(engine.abort_grace),
         run_grace=nanoseconds(engine.run_grace),
-        dialog=0,
+        dialog=nanoseconds(settings.agent.dialog_timeout),
     )
 
 
-def nursery(settings: Settings, environ: Mapping[str, str]) -> Nursery:
-    """How children of the pool are started."""
+def nursery(settings: Settings, environ: Mapping[str, str], prepare: Callable[[str], None]) -> Nursery:
+    """How children of the pool are started; `prepare` makes a lane's outbox before its child."""
     return Nursery(
         spec=child_spec(settings, environ),
         limits=limits(settings),
         max_line=settings.engine.max_line,
         long_wait=nanoseconds(settings.steering.long_wait),
+        prepare=prepare,
     )
 
 
@@ -93,4 +112,23 @@ def discord_options(settings: Settings, token: Token) -> Options:
         roles=settings.access.roles,
         guilds=settings.access.guilds,
         commands=(*COMMANDS, *SESSION_COMMANDS),
+    )
+
+
+def file_tools(
+    settings: Settings, environ: Mapping[str, str], state: Path, discord: Discord, log: Log
+) -> fetching.Tools:
+    """How files of messages are brought into the inboxes below the state folder."""
+    api = settings.discord
+    return fetching.Tools(
+        fetching.Bounds(
+            max_bytes=settings.files.max_bytes,
+            max_message=settings.files.max_message,
+            remote=settings.agent.remote,
+            doors=Doors(api.api_base if api.custom_api else None),
+        ),
+        Inbox(state, settings.files.max_lane),
+        Worker(plain_environment(environ), log, asyncio.Semaphore(AT_ONCE)),
+        discord,
+        log,
     )

@@ -10,6 +10,7 @@ from typing import assert_never
 from connector import facts
 from connector.facts import AnyFact
 from connector.rounds import AT_CHILD, HEADS, Phase, Round, told
+from connector.spend import Today
 
 __all__ = ["AT_CHILD", "HEADS", "Lane", "Phase", "Round", "Session", "World", "told", "without"]
 
@@ -49,7 +50,8 @@ class World:
 
     `stands`: of a post that is half made, how many parts stand in Discord and the newest of them. `redirects`: the
     channel above each thread that could not be opened. `cards`: channel and message of each card that does not show
-    its end yet, by round; one may outlive its round.
+    its end yet, by round; one may outlive its round. `dialogs`: the same of an extension's questions, by key. `today`:
+    what was spent on the newest day. `unsaid`: messages that were deleted and whose texts are still needed.
     """
 
     rounds: dict[str, Round] = field(default_factory=dict)
@@ -63,6 +65,9 @@ class World:
     stands: dict[str, tuple[int, int]] = field(default_factory=dict)
     redirects: dict[int, int] = field(default_factory=dict)
     cards: dict[str, tuple[int, int]] = field(default_factory=dict)
+    dialogs: dict[str, tuple[int, int]] = field(default_factory=dict)
+    today: Today = field(default_factory=Today)
+    unsaid: set[int] = field(default_factory=set)
 
     def lane(self, key: str) -> Lane:
         """The lane, new where nothing is known of it."""
@@ -100,10 +105,8 @@ class World:
                 self._posted(key, last=part + 1 >= parts)
             case facts.Dropped(key=key):
                 self._settle_post(key)
-            case facts.CardShown(name, channel, message):
-                self.cards[name] = channel, message
-            case facts.CardOver(name):
-                self.cards.pop(name, None)
+            case facts.CardShown() | facts.CardOver() | facts.DialogShown() | facts.DialogOver():
+                self._stands(fact)
             case facts.Gated(provider, model, 0):
                 self.gates.pop((provider, model), None)
             case facts.Gated(provider, model, until):
@@ -121,6 +124,10 @@ class World:
                 self.children[fact.child] = fact
             case facts.ChildEnded(child):
                 self.children.pop(child, None)
+            case facts.Spent() | facts.Extended():
+                self.today.learn(fact)
+            case facts.Unsaid() | facts.Erased():
+                self._taken_back(fact)
             case facts.Up() | facts.Fell() | facts.Good() | facts.Down() | facts.Forgiven():
                 pass  # a fold of its own: connector.chain
             case _:
@@ -130,6 +137,31 @@ class World:
                         lane = self.lane(round_.lane)
                         self.lanes[lane.key] = replace(lane, waiting=(round_.id, *without(lane.waiting, round_.id)))
                     self._forget(fact.round)
+
+    def _stands(self, fact: facts.CardShown | facts.CardOver | facts.DialogShown | facts.DialogOver) -> None:
+        match fact:
+            case facts.CardShown(name, channel, message):
+                self.cards[name] = channel, message
+            case facts.CardOver(name):
+                self.cards.pop(name, None)
+            case facts.DialogShown(key, channel, message):
+                self.dialogs[key] = channel, message
+            case facts.DialogOver(key):
+                self.dialogs.pop(key, None)
+            case _:
+                assert_never(fact)
+
+    def _taken_back(self, fact: facts.Unsaid | facts.Erased) -> None:
+        """Also of a round that has ended and still owes a post."""
+        match fact:
+            case facts.Unsaid(name):
+                if (round_ := self.rounds.get(name)) is not None:
+                    self.unsaid.add(round_.message)
+                    self._set(told(round_, fact))
+            case facts.Erased(message):
+                self.unsaid.discard(message)
+            case _:
+                assert_never(fact)
 
     def _lane_fact(
         self, fact: facts.SessionSet | facts.ModelSet | facts.ThinkingSet | facts.ThreadOpened | facts.LaneKnown
@@ -193,6 +225,7 @@ class World:
                 bot=fact.bot,
                 origin=fact.origin,
                 parent=parent,
+                files=fact.files,
             )
         )
 

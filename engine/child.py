@@ -157,6 +157,8 @@ class Child:
                     raise
                 raise unusable from error
             ours.pop_all()
+        if not spec.remote:
+            _offer_for_memory(line.root, 0.001, 0.01, 0.1)
         pipes = (to_child, from_child, errors)
         return cls(spec, generation, process=process, pipes=pipes, line=line, patience=patience)
 
@@ -328,6 +330,12 @@ class Child:
         tail = self._tail + chunk[-TAIL_BYTES:]
         self._cut = len(self._tail) + len(chunk) > TAIL_BYTES
         self._tail = tail[-TAIL_BYTES:]
+
+
+def _offer_for_memory(who: Identity, *pauses: float) -> None:
+    """A wish. We hear of an exec a moment before it is over, and only then may the process be looked into."""
+    if not processes.offer_for_memory(who.pid) and pauses and processes.alive(who):
+        asyncio.get_running_loop().call_later(pauses[0], _offer_for_memory, who, *pauses[1:])
 
 
 def _printable(line: str) -> str:

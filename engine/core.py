@@ -154,7 +154,7 @@ class Step(Reading):
             return
         for dialog in s.dialogs:
             if now >= dialog.due:
-                self.close_dialog(dialog.name)
+                self.close_dialog(dialog.name, timed_out=True)
                 self.set(life=now)
                 if dialog.ours:
                     self.write(cancelled(dialog.name))

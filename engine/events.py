@@ -235,7 +235,11 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Usage of one assistant message of the turn's run."""
+    """What one assistant message, tool or summary cost; ``turn`` "" where it is no turn's, or of one that has failed.
+
+    The sum of these is what ``get_session_stats`` tells of a session (it adds up the same parts), but with a model, a
+    moment and a turn. ``provider`` and ``model`` are "" where pi does not name them.
+    """
 
     turn: str
     provider: str
@@ -311,9 +315,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Unasked:
-    """The dialog is closed: answered, cancelled, or timed out."""
+    """The dialog is closed: answered, cancelled, or, with ``timed_out``, nobody answered in time."""
 
     dialog: str
+    timed_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)

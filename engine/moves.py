@@ -6,7 +6,7 @@ A ``Moves`` holds the state that one step is replacing; outside that step, state
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from engine import commands, runs, steering
+from engine import commands, runs, steering, waits
 from engine.events import (
     Code,
     Effect,
@@ -238,10 +238,13 @@ class Moves:
         head = self.s.head
         return [dialog for dialog in self.s.dialogs if head is None or dialog.turn != head.name]
 
-    def close_dialog(self, name: str) -> None:
-        """Forget an open dialog."""
+    def close_dialog(self, name: str, *, timed_out: bool = False) -> None:
+        """Forget an open dialog; the time it was open is no tool's (BEHAVIOUR §5)."""
+        for closing in self.s.dialogs:
+            if closing.name == name:
+                self.set(waits=waits.paused(self.s.waits, closing.since, self.now))
         self.set(dialogs=tuple(dialog for dialog in self.s.dialogs if dialog.name != name))
-        self.out.append(Unasked(name))
+        self.out.append(Unasked(name, timed_out))
 
     # -- the end of a child ----------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ record: what matters for attribution is its name. Fields nobody reads are not de
 
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 
 
 class Record(Struct, frozen=True, tag_field="type"):
@@ -169,9 +169,10 @@ class CompactionStart(Record, frozen=True, tag="compaction_start"):
 
 
 class CompactionEnd(Record, frozen=True, tag="compaction_end"):
-    """The summary is done, failed or was aborted."""
+    """The summary is done, failed or was aborted; ``result`` says what it cost."""
 
     reason: str = ""
+    result: Any = None
 
 
 class Dialog(Record, frozen=True, tag="extension_ui_request"):
@@ -198,8 +199,19 @@ class Dialog(Record, frozen=True, tag="extension_ui_request"):
 ASKING = frozenset({"select", "confirm", "input", "editor"})
 
 
+class Entry(Struct, frozen=True):
+    """Session bookkeeping of pi's own; one of type "usage" is a call to a model that is no message."""
+
+    type: Any = None
+    provider: Any = None
+    model: Any = None
+    usage: Any = None
+
+
 class Passing(Record, frozen=True, tag="entry_appended"):
-    """A known record that changes nothing here: session bookkeeping of pi's own."""
+    """A known record that changes nothing here, what it cost apart."""
+
+    entry: Entry | None = None
 
 
 class ThinkingLevelChanged(Record, frozen=True, tag="thinking_level_changed"):
@@ -288,6 +300,14 @@ BUSY = ("Agent is already processing", "Cannot submit a prompt while compaction 
 def plain(value: Any, name: str, default: Any = None) -> Any:
     """Field ``name`` of a response's data, which may be anything at all."""
     return value.get(name, default) if isinstance(value, dict) else default
+
+
+def usage_in(value: Any) -> Usage | None:
+    """What a part of a record that may be anything at all says of usage, None where that is none."""
+    try:
+        return convert(value, Usage)
+    except ValidationError:
+        return None
 
 
 def without_surrogates(value: Any) -> Any:

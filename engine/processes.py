@@ -20,6 +20,9 @@ import psutil
 MARK = "PI_GENERATION"
 """Environment variable that tells whose descendant an orphan is once no parent links it to its child."""
 
+OOM_SCORE = 500
+"""Of a child and all that it starts, from -1000 to 1000: of two processes the higher one is ended for its memory."""
+
 _HAS_PROC = Path("/proc/self/stat").exists()
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -193,6 +196,23 @@ def direct_children() -> str | None:
         return "|".join((thread / "children").read_text(encoding="ascii") for thread in threads)
     except OSError:  # not this system, or a thread ended meanwhile
         return None
+
+
+def offer_for_memory(pid: int) -> bool:
+    """Where memory runs out, let the system end this process, and what it starts, and not us.
+
+    False where that is refused: another user's process, or ours in the midst of its exec, which still counts as one
+    that may not be looked into (`hidden.hide_process`). Nothing happens where the system has no such thing.
+    """
+    score = Path(f"/proc/{pid}/oom_score_adj")
+    try:
+        if int(score.read_text(encoding="ascii")) < OOM_SCORE:
+            score.write_text(str(OOM_SCORE), encoding="ascii")
+    except PermissionError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def become_subreaper() -> bool:

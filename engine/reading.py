@@ -92,6 +92,7 @@ class Reading(Moves):
                 self.set(compacting=True)
             case pi.CompactionEnd():
                 self.set(compacting=False)
+                self.spent("", "", pi.usage_in(pi.plain(line.result, "usage")))
                 if self.s.run is not None and self.s.run.summary:
                     self.run_over()
             case pi.Dialog():
@@ -102,6 +103,8 @@ class Reading(Moves):
                 self.note("unknown-record", kind)
             case Malformed(reason, size):
                 self.note("malformed-record", f"{reason}, {size} bytes")
+            case pi.Passing(pi.Entry(type="usage", provider=str(provider), model=str(model), usage=usage)):
+                self.spent(provider, model, pi.usage_in(usage))
             case _:
                 self.passing(line)
 
@@ -271,8 +274,14 @@ class Reading(Moves):
                 self.note("message-outside-a-run")
                 return
             self.set(run=runs.spoken(run, message))
-            if (owner := self.owner()) is not None and message.usage is not None:
-                self.out.append(Spent(owner, message.provider or "", message.model or "", message.usage))
+            self.spent(message.provider or "", message.model or "", message.usage)
+        elif message.role == "toolResult" and isinstance(record, pi.MessageEnd):
+            self.spent("", "", message.usage)
+
+    def spent(self, provider: str, model: str, usage: pi.Usage | None) -> None:
+        """What the child paid for: also under a failed head and in a run of nobody's."""
+        if usage is not None:
+            self.out.append(Spent(self.owner() or "", provider, model, usage))
 
     def echo(self, mark: str | None) -> None:
         """A mark proves the position, or proves it lost; none proves nothing (BEHAVIOUR §1.13)."""
@@ -358,6 +367,6 @@ class Reading(Moves):
         else:
             own = nanoseconds(record.timeout or 0)
             ours = not 0 < own <= limits.dialog
-            opened = OpenDialog(record.id, self.now + (limits.dialog if ours else own), ours, owner)
+            opened = OpenDialog(record.id, self.now + (limits.dialog if ours else own), ours, owner, self.now)
             self.set(dialogs=(*self.s.dialogs, opened))
             self.out.append(Asked(owner, record))

@@ -13,6 +13,7 @@ from engine import core, processes, waits
 from engine.child import Child, ChildSpec, Exit
 from engine.commands import encode
 from engine.events import (
+    SECOND,
     Code,
     Effect,
     Exited,
@@ -30,7 +31,7 @@ from engine.events import (
     Write,
 )
 from engine.processes import Identity
-from engine.state import Advice, State, advice, deadline
+from engine.state import Advice, Condition, State, advice, deadline
 from engine.wire import Framer, Line
 
 Tell = Callable[[tuple[Effect, ...], bool], None]
@@ -85,6 +86,11 @@ class Engine:
         """What a person's line would do now (BEHAVIOUR §4, §5); `long_wait` in nanoseconds."""
         return advice(self.state, self._clock(), long_wait)
 
+    def asks(self, dialog: str) -> bool:
+        """Whether an answer to this dialog would be written."""
+        live = self.state.condition is Condition.LIVE
+        return live and any(one.name == dialog for one in self.state.dialogs)
+
     def left_by_turn(self) -> tuple[str, ...] | None:
         """What the last turn started and left running, by name; None where that is not verifiable here."""
         return None if self._child.remote else self._child.left_since(self._turn_began)
@@ -93,6 +99,11 @@ class Engine:
         """Nanoseconds for which the oldest tool is open; None without one, and while a dialog waits (BEHAVIOUR §5)."""
         wait = waits.oldest(self.state.waits)
         return None if wait is None or self.state.dialogs else self._clock() - wait.since
+
+    def overdue(self) -> float:
+        """Seconds by which the core's deadline has passed: a moment, unless its timer is lost (BEHAVIOUR §7.27)."""
+        due = deadline(self.state)
+        return 0.0 if due is None else max(0, self._clock() - due) / SECOND
 
     def cpu(self) -> Mapping[Identity, float] | None:
         """CPU seconds so far of each process below the child; None where not verifiable; may be asked in a thread."""

@@ -22,12 +22,13 @@ class Condition(Enum):
 
 @dataclass(frozen=True, slots=True)
 class OpenDialog:
-    """A dialog that waits for an answer of ``turn``; ``ours`` is false where pi itself resolves it at ``due``."""
+    """A dialog that waits for an answer of ``turn`` since ``since``; pi itself ends it at ``due`` unless ``ours``."""
 
     name: str
     due: int
     ours: bool
     turn: str
+    since: int
 
 
 @dataclass(frozen=True, slots=True)

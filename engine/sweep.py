@@ -22,7 +22,8 @@ from engine import processes
 from engine.processes import Identity, Row, Table, alive, send, with_descendants
 
 _ROUNDS = 48  # of a sweep, 1 to 50 ms apart: about 2 s for what SIGKILL does not end at once
-_UNKILLABLE = 5.0  # seconds from SIGKILL until a process counts as one the system does not let us end
+UNKILLABLE = 5.0
+"""Seconds from SIGKILL until a process counts as one that the system does not let us end."""
 
 Patience = Callable[[float], Awaitable[None]]
 """Waits that many seconds; `anyio.sleep` but in tests."""
@@ -230,7 +231,7 @@ async def ladder(
         await patience(kill_after)
         before_kill()
         send(who, signal.SIGKILL)
-        await patience(_UNKILLABLE)
+        await patience(UNKILLABLE)
         group.cancel_scope.cancel()
 
     ended = False

@@ -1,6 +1,6 @@
 """Open tool waits, by call id (BEHAVIOUR §5); it measures nothing but ages and decides nothing."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.pi import MessageEnd, MessageStart, ToolEnd
 
@@ -27,6 +27,11 @@ def opened(waits: Waits, call: str, tool: str, now: int) -> Waits:
 def closed(waits: Waits, call: str | None) -> Waits:
     """The waits without this call; an empty or unknown id closes nothing."""
     return tuple(wait for wait in waits if wait.call != call) if call else waits
+
+
+def paused(waits: Waits, since: int, now: int) -> Waits:
+    """The waits without the time from ``since`` to ``now``: a tool that waits for a person does not hang."""
+    return tuple(replace(wait, since=wait.since + max(0, now - max(wait.since, since))) for wait in waits)
 
 
 def result_of(record: ToolEnd | MessageStart | MessageEnd) -> str | None:

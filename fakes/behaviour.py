@@ -142,7 +142,10 @@ class RefuseConnection:
 
 @dataclass(frozen=True, slots=True)
 class Recount:
-    """An answer made of what the child knows: `"dialog"` (what was chosen) or `"session"` (its user texts)."""
+    """An answer made of what the child knows.
+
+    `"dialog"`: what was chosen; `"session"`: its user texts; `"seen"`: pictures and bracketed lines of the newest one.
+    """
 
     what: str
 
@@ -221,9 +224,14 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class Dialog:
-    """A dialog of this method; what is answered can be told by `Recount("dialog")`."""
+    """A dialog of this method; what is answered can be told by `Recount("dialog")`.
+
+    `choices`: so many of a select, 0 for the recorded ones; `timeout_ms`: pi itself ends it then.
+    """
 
     method: str
+    choices: int = 0
+    timeout_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,7 +170,11 @@ class FakeDiscord(Acting):
         """The content of a message's attachment."""
         message = self.mind.sim.messages[self.mind.where(message_id)][message_id]
         url = next(a["url"] for a in message.attachments if a["filename"] == name)
-        return self.mind.cdn.files[url.removeprefix(self.mind.cdn.base)].data
+        return self.mind.cdn.files[url.removeprefix(self.mind.cdn.base).partition("?")[0]].data
+
+    def expire_files(self) -> None:
+        """A day or so has passed: the addresses of files that were told so far hold no longer."""
+        self.mind.cdn.expire()
 
     def reactions(self, message_id: int) -> list[str]:
         """The bot's reactions on a message, in order."""

@@ -89,6 +89,8 @@ class Mind(Sim):
                 return 200, self.me()
             case "GET", "/applications/@me" | "/oauth2/applications/@me":
                 return 200, self.application()
+            case "GET", "/users/@me/guilds":
+                return 200, self.my_guilds(int(query.get("after", "0")), int(query.get("limit", "200")))
             case "POST", r if r == _MESSAGES:
                 return self._post(int(path.split("/")[2]), path, query, body, files)
             case "POST", r if r == _THREADS:

@@ -196,6 +196,10 @@ class Faults:
         """A 5xx page before anything was stored."""
         return self._add(str(status), method, route, times, Answer(status, None))
 
+    def answer(self, method: str, route: str, answer: Answer, *, times: int | None = 1) -> Fault:
+        """Any answer, headers included, nothing stored."""
+        return self._add(f"answer {answer.status}", method, route, times, answer)
+
     def refuse(self, method: str, route: str, code: int, *, times: int | None = 1) -> Fault:
         """Discord's own error of this code (`ERRORS`), nothing stored."""
         return self._add(f"code {code}", method, route, times, refused(code))

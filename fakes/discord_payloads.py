@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from fakes.discord_records import Json
+from fakes.discord_records import Json, walk
 
 HAS_THREAD = 1 << 5
 MESSAGE_CONTENT_FLAGS = 1 << 19
 MEMBERS_FLAGS = 1 << 15
 PRESENCE_FLAGS = 1 << 13
+_MENU = 3
+"""The component type whose bounds Discord tells even where the request named none."""
 SPOKEN = (0, 19, 20, 23)
 """Message types somebody said: plain, reply, slash command, context menu."""
 
@@ -26,6 +28,8 @@ class Facts:
     """The thread opened on a message (ids as strings), or None."""
     pressed: Callable[[str], str | None]
     """The message whose component began an interaction, or None."""
+    signed: Callable[[str], str]
+    """The address of a file as it is told now."""
 
 
 def mend(value: Any, facts: Facts) -> Any:
@@ -51,6 +55,8 @@ def mend(value: Any, facts: Facts) -> Any:
         del out["response_message_id"]
     if "content_type" in out and "proxy_url" in out and out.get("description", "") is None:
         del out["description"]
+    if "content_type" in out and "proxy_url" in out:
+        out["url"], out["proxy_url"] = facts.signed(out["url"]), facts.signed(out["proxy_url"])
     return out
 
 
@@ -73,6 +79,10 @@ def _message(out: Json, facts: Facts) -> None:
     for empty in ("sticker_items", "reactions"):
         if not out.get(empty, True):
             del out[empty]
+    for component in walk(out.get("components") or []):
+        if component["type"] == _MENU:
+            component.setdefault("min_values", 1)
+            component.setdefault("max_values", 1)
     if (thread := facts.thread(str(out["id"]))) is not None:
         out["thread"] = thread
         out["flags"] |= HAS_THREAD

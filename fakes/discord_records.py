@@ -38,7 +38,7 @@ class Upload:
     """A file to attach.
 
     `size` is what the metadata claims (bytes, default the truth) and `status` what its address answers, so that
-    a liar and a vanished file can be played.
+    a liar and a vanished file can be played. Of a file that is cut, only `sent` bytes come before the connection ends.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Upload:
     content_type: str | None = None
     size: int | None = None
     status: int = 200
+    sent: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,15 +134,22 @@ class Rest:
             after = await self._meet(fault.outcome, request)
             if after is not None or isinstance(fault.outcome, Reset):
                 return self._respond(record, after or Answer(500, None))
-        upload = self.mind.cdn.files.get(record.path)
+        upload = self.mind.cdn.find(record.path, record.query.get("ex", ""))
         if upload is None:
-            self.unknown_routes.append(f"{record.method} {record.path}")
+            if record.path not in self.mind.cdn.files:
+                self.unknown_routes.append(f"{record.method} {record.path}")
             return self._respond(record, Answer(404, error(0, "404: Not Found")))
         record.status = upload.status
         self.changed()
         body = upload.data if upload.status == 200 else b"gone"
         kind = upload.content_type or "application/octet-stream"
-        return web.Response(status=upload.status, body=body, headers={"Content-Type": kind})
+        if upload.sent is None:
+            return web.Response(status=upload.status, body=body, headers={"Content-Type": kind})
+        cut = web.StreamResponse(headers={"Content-Type": kind, "Content-Length": str(len(body))})
+        await cut.prepare(request)
+        await cut.write(body[: upload.sent])
+        reset(request)
+        return cut
 
 
 async def _body(request: web.Request) -> tuple[Any, list[UploadedFile]]:

@@ -38,6 +38,7 @@ OWN_ROUTES = {
     ("GET", "/users/@me"),
     ("GET", "/applications/@me"),
     ("GET", "/oauth2/applications/@me"),
+    ("GET", "/users/@me/guilds"),
 }
 """Routes simcord has not, or has without what clients read in them."""
 
@@ -78,7 +79,9 @@ class Sim:
         """The body each message of the bot was posted with, by message id."""
         self.publish: Publish = lambda _event, _payload: None
         self._posting: Json | None = None
-        self._facts = Facts(str(self.sim.bot_user.id), self._all_bot_role_ids, self._thread_of, self._pressed)
+        self._facts = Facts(
+            str(self.sim.bot_user.id), self._all_bot_role_ids, self._thread_of, self._pressed, self.cdn.signed
+        )
         self.sim.subscribers.append(self._heard)
 
     @property
@@ -200,6 +203,16 @@ class Sim:
             intents_allowed=self.intents_allowed,
             owner=self.user(owner),
         )
+
+    def my_guilds(self, after: int, limit: int) -> list[Json]:
+        """The guilds the bot is in, by id, with what its roles give it there."""
+        found = []
+        for guild in sorted(self.sim.guilds.values(), key=lambda one: one.id):
+            if guild.id > after and self.bot_id in guild.members:
+                bits = self.sim.compute_permissions(guild.id, self.bot_id)
+                told = {"id": str(guild.id), "name": guild.name, "owner": guild.owner_id == self.bot_id}
+                found.append(told | {"icon": None, "banner": None, "permissions": str(bits), "features": []})
+        return found[:limit]
 
     def message(self, channel_id: int, message_id: int) -> Json:
         """A message as the API shows it now."""

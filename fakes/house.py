@@ -5,6 +5,7 @@ process of an agent. A prompt that is written begins its run at once and stays u
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,9 +18,13 @@ from connector.children import Children
 from connector.clock import Clock
 from connector.commands_session import SESSION_COMMANDS
 from connector.dispatch import Dispatcher
+from connector.download import Doors
+from connector.environment import plain_environment
+from connector.fetching import Bounds, Fetching, Tools
 from connector.gateway import Memory
 from connector.gateway_memory import remembered
 from connector.hearing import Hearing
+from connector.inbox import Inbox
 from connector.interactions import COMMANDS, Hooks
 from connector.lane_base import LaneRules
 from connector.lane_events import ChildDown, ChildSays, ChildUp, Input, Recover, Tick
@@ -28,8 +33,10 @@ from connector.ledger import Ledger
 from connector.messages import Message
 from connector.people import People
 from connector.people_desk import Desk
+from connector.people_dialogs import DialogActs
 from connector.people_session import SessionActs
 from connector.performing import Parts
+from connector.pictures import Worker
 from connector.posting import Posting
 from engine import events as told
 from engine.state import Advice
@@ -61,10 +68,12 @@ class Puppets(Children):
         self._give = put
         self.heard: list[tuple[str, told.Input]] = []
         self.alive: dict[str, int] = {}
+        self.asked: set[str] = set()
+        self.advice = Advice.QUEUE
 
     def advise(self, lane: str) -> Advice:  # noqa: ARG002 - what it stands in for has it
-        """What comes during a run waits."""
-        return Advice.QUEUE
+        """What comes during a run waits, unless a test says otherwise."""
+        return self.advice
 
     def left(self, lane: str, child: int) -> tuple[str, ...] | None:  # noqa: ARG002 - what it stands in for has it
         """Nothing is left."""
@@ -84,8 +93,14 @@ class Puppets(Children):
                 self.says(lane, told.Sent(turn), told.Started(turn), busy=True)
             case told.Fail(turn, code):
                 self.says(lane, told.Ended(turn, told.Outcome(code)), told.Released(turn), busy=False)
+            case told.AnswerDialog(dialog):
+                self.says(lane, told.Unasked(dialog), busy=True)
             case _:
                 pass
+
+    def asks(self, lane: str, child: int, dialog: str) -> bool:
+        """It waits for what it has asked until that is answered, or it says that it does not."""
+        return self.alive.get(lane) == child and dialog in self.asked
 
     def retire(self, lane: str, child: int) -> None:
         """It goes."""
@@ -97,6 +112,11 @@ class Puppets(Children):
 
     def says(self, lane: str, *words: told.Effect, busy: bool) -> None:
         """Let a lane's child tell something."""
+        for word in words:
+            if isinstance(word, told.Asked):
+                self.asked.add(word.dialog.id)
+            elif isinstance(word, told.Unasked):
+                self.asked.discard(word.dialog)
         self._give(ChildSays(lane, self.alive[lane], words, busy))
 
     def prompts(self) -> list[tuple[str, str]]:
@@ -106,6 +126,33 @@ class Puppets(Children):
             if isinstance(given, told.Submit) and isinstance(given.work, told.Text):
                 found.append((lane, given.work.message))
         return found
+
+
+class Watched(Inbox):
+    """Inboxes that tell of each change, in whatever thread it is made."""
+
+    def __init__(self, state: Path, most: int, tell: Callable[[], None]) -> None:
+        super().__init__(state, most)
+        self._loop, self._changed = asyncio.get_running_loop(), tell
+
+    def _tell(self) -> None:
+        self._loop.call_soon_threadsafe(self._changed)
+
+    def keep(self, part: Path, lane: str, name: str, *, beside: int) -> bool:
+        """As in an inbox."""
+        kept = super().keep(part, lane, name, beside=beside)
+        self._tell()
+        return kept
+
+    def discard(self, part: Path) -> None:
+        """As in an inbox."""
+        super().discard(part)
+        self._tell()
+
+    def forget(self, message: int) -> None:
+        """As in an inbox."""
+        super().forget(message)
+        self._tell()
 
 
 @dataclass
@@ -210,15 +257,27 @@ async def house(
     lane_rules: LaneRules | None = None,
     cards: bool = True,
     threads: bool = False,
+    reactions: bool = True,
+    ahead: int = 0,
+    files: Callable[[Bounds], Bounds] = lambda bounds: bounds,
+    max_lane: int = 1 << 28,
 ) -> AsyncIterator[House]:
-    """A connector that listens to this Discord and keeps its ledger in this folder."""
+    """A connector that listens to this Discord and keeps its ledger in this folder; its clock is `ahead` by so many ns.
+
+    `files` changes their bounds.
+    """
     ledger = Ledger.open(folder)
     known = await ledger.load()
     memory: Memory = remembered(known.kept, ledger.keep)
     lanes = restored(Lanes(rules=lane_rules or LaneRules(busy="queue")), known.world)
     clock = Hands()
+    clock.ahead = ahead
     # The gateway takes them before there are any.
-    hooks = Hooks(complete=lambda wanted: acts.complete(wanted), openly=lambda heard: people.openly(heard))  # noqa: PLW0108
+    hooks = Hooks(
+        modal=lambda pressed: DialogActs(desk).form(pressed),
+        complete=lambda wanted: acts.complete(wanted),  # noqa: PLW0108
+        openly=lambda heard: people.openly(heard),  # noqa: PLW0108
+    )
     async with running(world, memory=memory, hooks=hooks, commands=(*COMMANDS, *SESSION_COMMANDS)) as living:
         log = living.logs.log
         hearing = Hearing(rules, threads=threads)
@@ -227,11 +286,17 @@ async def house(
             return Us(living.gateway.us, living.gateway.managed_role(message.place.guild))
 
         dispatcher = Dispatcher(
-            Parts(lanes, ledger, living.gateway, hearing, clock, log, reactions=True, cards=cards, us=us)
+            Parts(lanes, ledger, living.gateway, hearing, clock, log, reactions=reactions, cards=cards, us=us)
         )
         puppets = Puppets(dispatcher.put)
         posting = Posting(living.gateway, dispatcher.posted, log, living.pacing.clock())
         dispatcher.children, dispatcher.posting = puppets, posting
+        bounds = files(Bounds(10 << 20, 10, remote=False, doors=Doors(world.rest_base)))
+        worker = Worker(plain_environment(os.environ), log, asyncio.Semaphore(2))
+        pause = living.pacing.clock().sleep
+        dispatcher.fetching = Fetching(
+            Tools(bounds, Watched(folder, max_lane, living.changes.tell), worker, living.gateway, log, pause)
+        )
         desk = Desk(hearing, us, dispatcher, ledger, clock, log, living.logs.redactor)
         acts = SessionActs(desk, remote=False)
         people = People(desk, acts)
@@ -257,4 +322,5 @@ async def house(
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            await dispatcher.fetching.close()
             await ledger.close()

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from fakes import behaviour as b
 from fakes.loop import HOP, Flow, Gate
-from fakes.pi_records import NO_USAGE, Record, assistant_message, text_of, usage_of
+from fakes.pi_records import NO_USAGE, Record, assistant_message, seen, text_of, usage_of
 from fakes.pi_state import MS, Pi, Run
 
 __all__ = ["call"]
@@ -85,6 +85,9 @@ def _settled(pi: Pi, run: Run, behaviour: b.Call) -> _Resolved:
             return b.Http(behaviour.status, message, behaviour.kind, behaviour.code)
         case b.Recount("dialog"):
             return b.Text(f"you chose: {run.value}")
+        case b.Recount("seen"):
+            newest = next(m for m in reversed(pi.session.messages) if m["role"] == "user")
+            return b.Text("\n".join(["I see:", *seen(newest["content"])]))
         case b.Recount():
             texts = [text_of(m) for m in pi.session.messages if m["role"] == "user"]
             return b.Text("\n".join(["I remember:", *texts]))

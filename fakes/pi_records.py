@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
 import re
 from typing import Any
@@ -174,6 +175,16 @@ def image_content(text: str, images: Any) -> list[Record]:
         else:
             text = f"{text}\n\n{_OMITTED}"
     return [{"type": "text", "text": text}, *kept]
+
+
+def seen(content: list[Record]) -> list[str]:
+    """What came with a text: its bracketed lines without their brackets, then each picture's type, size and digest."""
+    above, _, _ = content[0]["text"].partition("\n\n")
+    found = [line[1:-1] for line in above.split("\n")[1:]]
+    for part in content[1:]:
+        data = base64.b64decode(part["data"])
+        found.append(f"{part['mimeType']}, {len(data)} bytes, {hashlib.sha256(data).hexdigest()[:12]}")
+    return found
 
 
 def encode(record: Record) -> bytes:

@@ -128,8 +128,10 @@ def _perform(pi: Pi, run: Run, plan: b.Plan) -> Flow:
             case b.Raw(lines):
                 for line in lines:
                     pi.wire.raw(line + b"\n")
-            case b.Dialog(method):
-                run.value = chosen((yield from ask(pi, method, FIELDS[method])))
+            case b.Dialog(method, choices, timeout):
+                more: Record = {"options": [f"choice {n}" for n in range(choices)]} if choices else {}
+                more |= {} if timeout is None else {"timeout": timeout}
+                run.value = chosen((yield from ask(pi, method, FIELDS[method] | more)))
             case b.Notify():
                 notify_all(pi, "a scripted notice")
             case b.Grandchild(ms):

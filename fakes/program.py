@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
+from connector.notices_outgoing import how_to_attach
 from engine import processes
 from engine.processes import Identity
 from fakes.discord import FakeDiscord, Place, Post
@@ -71,6 +72,10 @@ class Home:
             for key, value in keys.items():
                 known[key] = {**known[key], **value} if isinstance(known.get(key), dict) else value
         self.config.write_text(toml_tables(base))
+
+    def introduction(self, lane: int) -> str:
+        """The line under the header of the first prompt of each session in this lane, its line end before it."""
+        return f"\n[{how_to_attach(str(self.state / 'outbox' / str(lane)))}]"
 
     def child_saw(self) -> list[Line]:
         """What every child of this home was given and wrote, in order, over all restarts."""

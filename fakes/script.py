@@ -8,19 +8,22 @@ whatever comes after a word and its numbers changes nothing. A text that begins 
 `echo TEXT`            answers `echo: TEXT`
 `slow MS`              the answer streams over MS
 `long N`               an answer of about N characters, in paragraphs
+`fence N`              a sentence and a fence of about N characters of code
 `huge BYTES`           an answer of that size, in 4 KiB pieces
 `empty`                an answer without text
 `length`               an answer cut by the length limit
 `md`                   a Markdown showcase: headings, table, lists, fences, quote, links
 `think`                thinks before it answers
 `usage TOKENS`         the answer costs that many tokens in
-`attach PATH`          makes a small file there (inside the working folder) and answers with a line `attach: PATH`
+`attach PATH...`       makes small files there (inside the working folder) and answers with lines `attach: PATH`
+`seen`                 answers with the bracketed lines and the pictures that came with the text
 `recall`               answers with all user texts of the session
 `tool MS [NAME]`       one tool call (bash unless named), then the answer
 `tools N MS`           N at once, the last one finishing first
 `bash COMMAND`         a bash call with the output of its `echo`, `sleep`, `seq`, `exit` (nothing is run)
 `tooldialog`           a tool that asks before it runs
-`dialog [METHOD]`      a dialog in the run: confirm, select, input or editor; the answer tells what was chosen
+`dialog [METHOD] [N]`  a dialog in the run: confirm, select, input or editor; the answer tells what was chosen. A
+                       select has N choices, any other one a timeout of N ms
 `dialog2`              a tool that opens a second dialog 1 ms after the first is answered [x_B]
 `hookdialog`           a dialog before the response; refused or cancelled, the text is swallowed: `handled` [x_H]
 `notify`               the one-way extension requests, then the answer
@@ -199,7 +202,10 @@ def _one(answer: b.Text, **fields: object) -> b.Plan:
 
 def _dialog(rest: list[str], _answer: b.Text) -> b.Plan:
     method = rest[0] if rest and rest[0] in {"confirm", "select", "input", "editor"} else "confirm"
-    return b.Plan((b.Recount("dialog"),), acts=(b.Dialog(method),))
+    number = _number(rest, at=1)
+    choices = int(number or 0) if method == "select" else 0
+    asks = b.Dialog(method, choices, None if method == "select" else number)
+    return b.Plan((b.Recount("dialog"),), acts=(asks,))
 
 
 def _refuse(rest: list[str], _answer: b.Text) -> b.Plan:
@@ -214,10 +220,17 @@ def _long(size: float, _answer: b.Text) -> b.Plan:
     return b.Plan((b.Text(text[: int(size)], chunks=max(3, int(size) // 200)),))
 
 
+def _fence(size: float, _answer: b.Text) -> b.Plan:
+    row = "    print({:3}, 'a line of a function that is longer than one message')\n"
+    lines = "".join(row.format(number) for number in range(int(size) // len(row) + 1))
+    return b.Plan((b.Text(f"Here it is:\n\n```python\ndef lines():\n{lines}```", chunks=20),))
+
+
 def _attach(rest: list[str], _answer: b.Text) -> b.Plan | None:
     if not rest:
         return None
-    return b.Plan((b.Text(f"Here it is.\n\nattach: {rest[0]}"),), acts=(b.MakeFile(rest[0]),))
+    lines = "\n".join(f"attach: {path}" for path in rest)
+    return b.Plan((b.Text(f"Here it is.\n\n{lines}"),), acts=tuple(b.MakeFile(path) for path in rest))
 
 
 def _bash(rest: list[str], answer: b.Text) -> b.Plan | None:
@@ -228,6 +241,7 @@ def _bash(rest: list[str], answer: b.Text) -> b.Plan | None:
 _ANSWERS: dict[str, _Made] = {
     "slow": _need(lambda ms, a: b.Plan((_streamed(a, ms),))),
     "long": _need(_long),
+    "fence": _need(_fence),
     "huge": _need(lambda n, _: b.Plan((b.Text("y" * int(n), chunks=max(3, int(n) // 4096)),))),
     "empty": _just(lambda _: b.Plan((b.Text("", chunks=1),))),
     "length": _just(lambda a: b.Plan((replace(a, finish="length"),))),
@@ -235,6 +249,7 @@ _ANSWERS: dict[str, _Made] = {
     "think": _just(lambda a: b.Plan((replace(a, think="Let me think about that."),))),
     "usage": _need(lambda n, a: b.Plan((replace(a, usage=(int(n), 10)),))),
     "attach": _attach,
+    "seen": _just(lambda _: b.Plan((b.Recount("seen"),))),
     "recall": _just(lambda _: b.Plan((b.Recount("session"),))),
     "tool": _tool,
     "tools": _tools,

@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from connector import watch
 from connector.exits import ExitCode
 from connector.settings import Settings
+from engine import processes
+from engine.sweep import UNKILLABLE
 
 UNIT = Path(__file__).parents[1] / "systemd" / "pi-connector@.service"
 SLACK = 10
@@ -28,6 +31,64 @@ def test_a_stop_in_order_fits_into_the_stop_timeout(unit: configparser.ConfigPar
     longest = settings.discord.stop_timeout + settling + ladder
 
     assert float(unit["Service"]["TimeoutStopSec"]) >= longest + SLACK
+
+
+def test_a_stop_that_meets_what_cannot_be_killed_fits_too(unit: configparser.ConfigParser) -> None:
+    """The ladder gives up on such a process some seconds after SIGKILL; it must not be systemd who ends the rest."""
+    settings = Settings()
+    longest = settings.discord.stop_timeout + 2 * settings.engine.kill_after + UNKILLABLE
+
+    assert float(unit["Service"]["TimeoutStopSec"]) > longest
+
+
+def test_the_watchdog_is_told_of_and_leaves_a_stack(unit: configparser.ConfigParser) -> None:
+    """SIGABRT is what faulthandler answers with every stack; the start may wait for Discord as long as it takes."""
+    service = unit["Service"]
+
+    assert (service["Type"], service["NotifyAccess"], service["WatchdogSignal"]) == ("notify", "main", "SIGABRT")
+    assert service["TimeoutStartSec"] == "infinity"
+
+
+def test_the_watchdog_waits_longer_than_anything_that_may_hold_the_loop(unit: configparser.ConfigParser) -> None:
+    """Fed at a third of its period; a disk counts as silent, and excused, before a meal could be missed."""
+    period = float(unit["Service"]["WatchdogSec"])
+
+    assert period / 3 >= 2 * watch.SLOW_DISK
+    assert period / 3 >= watch.OVERDUE
+    assert period <= watch.LANES_LATE
+
+
+def test_a_watchdog_that_bites_again_and_again_is_no_start_limit(unit: configparser.ConfigParser) -> None:
+    period, pause = float(unit["Service"]["WatchdogSec"]), float(unit["Service"]["RestartSec"])
+    bites = float(unit["Unit"]["StartLimitIntervalSec"]) / (period + pause)
+
+    assert bites < int(unit["Unit"]["StartLimitBurst"])
+
+
+def test_memory_is_taken_from_the_tools_and_not_from_the_connector(unit: configparser.ConfigParser) -> None:
+    service = unit["Service"]
+
+    assert service["OOMPolicy"] == "continue"
+    assert int(service["OOMScoreAdjust"]) < 0 < processes.OOM_SCORE <= 1000
+    assert "MemoryHigh" not in service  # it would slow the connector as well
+    assert 0 < int(service["MemoryMax"].removesuffix("%")) < 100
+    assert int(service["TasksMax"]) >= 1024
+
+
+def test_an_agent_can_work_behind_the_hardening(unit: configparser.ConfigParser) -> None:
+    """What would keep it from its folder, Node from compiling, or a browser from its sandbox is not there."""
+    service = unit["Service"]
+
+    assert service["ProtectSystem"] == "full"
+    for hinders in ("ProtectHome", "MemoryDenyWriteExecute", "RestrictNamespaces", "PrivateNetwork", "ProcSubset"):
+        assert hinders not in service
+    assert "@debug" not in service["SystemCallFilter"]
+    assert "@mount" not in service["SystemCallFilter"]
+
+
+def test_every_process_is_seen_by_the_connector(unit: configparser.ConfigParser) -> None:
+    """Behind ProtectProc= a child whose exec is not over yet is not there: it would be recorded as one already gone."""
+    assert "ProtectProc" not in unit["Service"]
 
 
 def test_sigterm_reaches_the_connector_alone(unit: configparser.ConfigParser) -> None:

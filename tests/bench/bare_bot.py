@@ -1,7 +1,8 @@
 """The counterpart: a bare discord.py bot with the durable inserts that the rules demand, and nothing else.
 
 `python -m tests.bench.bare_bot REST GATEWAY DB LOG`: a button press is recorded and written to the stdin of the
-same scripted child; a message is recorded, given to that child as a prompt, its answer recorded and posted.
+same scripted child; a message is recorded, given to that child as a prompt, its answer recorded and posted. One that
+says "sign" is recorded and gets a reaction.
 """
 
 import asyncio
@@ -63,6 +64,9 @@ class Bare(discord.Client):
         if message.author == self.user or self.user not in message.mentions:
             return
         self.record(f"claim {message.id} {message.content}")
+        if message.content.endswith("sign"):
+            await message.add_reaction("👀")
+            return
         self.give(type="prompt", id=str(message.id), message=f"[discord] #general · ann (1) · {message.id}\n\nhello")
         assert self._child.stdout is not None
         while b'"agent_settled"' not in await self._child.stdout.readline():

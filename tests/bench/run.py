@@ -7,7 +7,7 @@ import platform
 import sys
 from pathlib import Path
 
-BENCHES = ("bench_wire", "bench_ledger", "bench_lanes", "bench_people", "bench_start")
+BENCHES = ("bench_wire", "bench_ledger", "bench_lanes", "bench_people", "bench_sign", "bench_start")
 
 
 def main(names: list[str]) -> int:

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from connector import facts, notices
+from connector import facts, notices, notices_spend
 from connector.cards import Cards, View, quoted, short
 from connector.lane_base import LaneRules
 from connector.lane_effects import Behind
-from connector.ports import Button
+from connector.ports import Button, Controls
+from connector.spend import DAY
 from connector.world import World
 from engine import events as engine
 from engine import pi
@@ -50,7 +51,7 @@ def shown() -> Folding:
     return folding
 
 
-def told(view: View | None) -> tuple[str, tuple[Button, ...], bool]:
+def told(view: View | None) -> tuple[str, Controls, bool]:
     assert view is not None
     return view.content, view.buttons, view.over
 
@@ -91,6 +92,21 @@ def test_a_backoff_counts_down_with_retry_now_and_the_next_try_goes_on(shown: Fo
     assert told(view) == ("⚙️ starting · began <t:2:R>", (STOP,), False)
     view = shown.step(facts.Ended("7", "rate-limited"))
     assert told(view) == ("-# rate-limited · 1 tool · 5 s", (), True)
+
+
+def test_a_wait_for_a_spending_cap_is_shown_until_the_turn_goes_on(shown: Folding) -> None:
+    shown.step(facts.Backoff("7", 90 * SECOND, "status 429"))
+    waits = f"⏳ {notices_spend.waits_for_day(DAY // SECOND)}"
+    assert told(shown.step(facts.Capped("7", "lane", 0))) == (waits, (STOP,), False)
+    assert told(shown.step(facts.Written("7", 1, reask=True)))[0].startswith("⚙️ starting")
+
+
+def test_a_tool_or_a_summary_counts_without_a_models_name_and_what_is_not_the_turns_does_not(shown: Folding) -> None:
+    usage = pi.Usage(input=1000, output=234)
+    shown.hear(engine.Spent("7@1", "fake", "m", usage))
+    shown.hear(engine.Spent("7@1", "", "", usage))
+    assert shown.hear(engine.Spent("", "fake", "n", usage)) is None
+    assert told(shown.step(facts.Ended("7", "empty")))[0] == "-# empty · 0 tools · 4 s · 2,468 tokens · `m`"
 
 
 def test_a_backoff_is_shown_at_once() -> None:
@@ -164,7 +180,7 @@ def test_a_card_whose_thread_cannot_be_had_goes_where_its_message_stands() -> No
     assert (view.channel, view.reply_to) == (1, 7)
 
 
-def adopting(*new: facts.AnyFact) -> Iterator[tuple[str, str, tuple[Button, ...], bool]]:
+def adopting(*new: facts.AnyFact) -> Iterator[tuple[str, str, Controls, bool]]:
     world = World()
     for fact in (CLAIM, *new, facts.CardShown("7", 1, 70)):
         world.apply(fact)
@@ -177,6 +193,9 @@ def test_cards_of_an_earlier_process_go_on_or_end() -> None:
     assert [*adopting(WRITTEN)] == []  # the start decides about it in the same step
     assert [*adopting(WRITTEN, facts.Backoff("7", 90 * SECOND, "status 429"))] == [
         ("7/card/1", f"⏳ {notices.asked_again(90)}", (STOP, NOW), False)
+    ]
+    assert [*adopting(WRITTEN, facts.Backoff("7", SECOND, "quota"), facts.Capped("7", "lane", 0))] == [
+        ("7/card/1", f"⏳ {notices_spend.waits_for_day(DAY // SECOND)}", (STOP,), False)
     ]
     assert [*adopting()] == [("7/card/1", f"⏳ {notices.waits_again()}", (STOP,), False)]
     assert [*adopting(WRITTEN, facts.Answered("7", 1, "hi"))] == [("7/card/1", "-# answered", (), False)]

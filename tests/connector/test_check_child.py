@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from connector.check_child import child_findings
+from connector.check_child import child_findings, refuse_unfit
 from connector.findings import Finding
 from engine.child import ChildSpec
 
@@ -55,7 +55,12 @@ def telling(folder: Path, *answers: tuple[str, str]) -> ChildSpec:
     return spec(folder, sys.executable, "-c", STUB, json.dumps(said))
 
 
-NEW = (("f_clear_queue", "get_state"), ("f_clear_queue", "clear_queue"), ("e_idle_then_prompt", "steer"))
+NEW = (
+    ("f_clear_queue", "get_state"),
+    ("f_clear_queue", "clear_queue"),
+    ("e_idle_then_prompt", "steer"),
+    ("m_state_commands", "get_available_models"),
+)
 
 
 def test_a_child_that_can_be_used_is_no_finding_and_is_asked_nothing_that_costs(tmp_path: Path) -> None:
@@ -65,7 +70,7 @@ def test_a_child_that_can_be_used_is_no_finding_and_is_asked_nothing_that_costs(
     assert asked(fake) == []
     told = [json.loads(line) for line in log.read_text().splitlines()]
     commands = [entry["command"]["type"] for entry in told if entry["kind"] == "command"]
-    assert commands == ["get_state", "clear_queue", "steer"]
+    assert commands == ["get_state", "clear_queue", "steer", "get_available_models"]
     assert not [entry for entry in told if entry["kind"] == "event" and entry["type"].startswith("agent_")]
     assert told[-1]["kind"] == "exit"
     assert [path.name for path in tmp_path.iterdir()] == ["log"]
@@ -94,6 +99,25 @@ def test_a_child_without_a_model_would_refuse_everything(tmp_path: Path) -> None
     bare = telling(tmp_path, ("r_no_models_at_all", "get_state"), *NEW[1:])
     mend = "start pi by hand as this user, /login there, choose a model"
     assert asked(bare) == [Finding("error", KEY, "has no model, so it would refuse every message", mend)]
+
+
+def test_a_child_without_a_key_for_its_model_would_refuse_everything(tmp_path: Path) -> None:
+    """[r_no_key]: it names that model as its own all the same; tests/contract holds that it is not available."""
+    said = {command: recorded(name, command) for name, command in NEW}
+    said["get_available_models"]["data"]["models"].clear()
+    mend = "start pi by hand as this user and /login there, or name the key's variable in agent.env_pass"
+    text = "has no key for fake, so it would refuse every message"
+    keyless = spec(tmp_path, sys.executable, "-c", STUB, json.dumps(said))
+    assert asked(keyless) == [Finding("error", KEY, text, mend)]
+
+
+def test_a_start_of_run_does_not_wait_for_the_question_of_keys(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    fake = spec(tmp_path, sys.executable, "-m", "fakes.pi", "--mode", "rpc", FAKE_PI_LOG=str(log))
+    asyncio.run(refuse_unfit(fake, bound=20.0, max_line=1 << 20))
+    told = [json.loads(line) for line in log.read_text().splitlines()]
+    commands = [entry["command"]["type"] for entry in told if entry["kind"] == "command"]
+    assert commands == ["get_state", "clear_queue", "steer"]
 
 
 def test_a_child_that_exits_at_once_is_told_with_its_last_words(tmp_path: Path) -> None:

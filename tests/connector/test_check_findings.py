@@ -81,8 +81,8 @@ def test_a_working_folder_the_agent_may_not_write(tmp_path: Path, monkeypatch: p
 
 
 def token(rules: Settings, tmp_path: Path, *, online: bool = False, **environ: str) -> tuple[str | None, list[Finding]]:
-    found, findings = check.token_findings(rules, environ, online=online, etc=tmp_path)
-    return (found.secret.reveal() if found else None), findings
+    found = check.token_findings(rules, environ, online=online, etc=tmp_path)
+    return (found.token.secret.reveal() if found.token else None), list(found.findings)
 
 
 def file(path: Path, mode: int = 0o600) -> Path:
@@ -104,9 +104,9 @@ def test_a_token_file_and_its_mode(tmp_path: Path) -> None:
 
 def test_the_variable_is_left_where_it_is(tmp_path: Path) -> None:
     environ = {"DISCORD_TOKEN": TOKEN}
-    found, findings = check.token_findings(settings(), environ, online=False, etc=tmp_path)
-    assert found is not None
-    assert (found.secret.reveal(), findings, environ) == (TOKEN, [], {"DISCORD_TOKEN": TOKEN})
+    found = check.token_findings(settings(), environ, online=False, etc=tmp_path)
+    assert found.token is not None
+    assert (found.token.secret.reveal(), found.findings, environ) == (TOKEN, (), {"DISCORD_TOKEN": TOKEN})
 
 
 def test_no_token_at_all_is_an_error_only_where_it_is_needed(tmp_path: Path) -> None:
@@ -144,9 +144,13 @@ def test_it_is_said_where_the_instances_token_may_not_be_read(tmp_path: Path, mo
 # -- Discord
 
 
-def online(world: FakeDiscordThread, secret: str) -> list[Finding]:
-    base = world.ask(lambda discord: discord.rest_base)
-    return asyncio.run(online_findings(base, Token(Secret(secret), "$DISCORD_TOKEN")))
+def at(world: FakeDiscordThread, **sections: Any) -> Settings:
+    api = {"api_base": world.ask(lambda discord: discord.rest_base), "gateway_url": "ws://127.0.0.1:1/"}
+    return settings(discord={**api, **sections.pop("discord", {})}, **sections)
+
+
+def online(world: FakeDiscordThread, secret: str, **sections: Any) -> list[Finding]:
+    return asyncio.run(online_findings(at(world, **sections), Token(Secret(secret), "$DISCORD_TOKEN")))
 
 
 @pytest.fixture
@@ -158,7 +162,8 @@ def discord() -> Iterator[FakeDiscordThread]:
 def test_discord_takes_token_and_intent_and_is_only_asked(discord: FakeDiscordThread) -> None:
     assert online(discord, TOKEN) == []
     asked = discord.ask(lambda world: [(request.method, request.path) for request in world.requests])
-    assert asked == [("GET", "/users/@me"), ("GET", "/applications/@me")]
+    assert asked == [("GET", "/users/@me"), ("GET", "/applications/@me"), ("GET", "/users/@me/guilds")]
+    assert discord.ask(lambda world: (world.unknown_routes, world.violations)) == ([], [])
 
 
 def test_a_token_that_discord_refuses(discord: FakeDiscordThread) -> None:
@@ -177,10 +182,10 @@ def test_an_application_without_the_intent() -> None:
 
 def test_a_discord_that_cannot_be_reached() -> None:
     with FakeDiscordThread(token=TOKEN) as world:
-        base = world.ask(lambda discord: discord.rest_base)
-    [found] = asyncio.run(online_findings(base, Token(Secret(TOKEN), "here")))
+        gone = at(world)
+    [found] = asyncio.run(online_findings(gone, Token(Secret(TOKEN), "here")))
     assert (found.level, found.key) == ("error", "discord.api_base")
-    assert found.text == f"{base} cannot be reached: ClientConnectorError"
+    assert found.text == f"{gone.discord.api_base} cannot be reached: ClientConnectorError"
 
 
 # -- all together

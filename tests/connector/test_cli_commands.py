@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from connector import check, cli
+from connector import check, cli, hidden
 from connector.findings import Finding
 
 BOUND = 20.0
@@ -31,7 +31,7 @@ async def run(program):
 
 app = sys.modules["connector.app"] = types.ModuleType("connector.app")
 app.run = run
-app.Program = collections.namedtuple("Program", "settings token environ logs")
+app.Program = collections.namedtuple("Program", "settings token environ logs manager")
 from connector.cli import main
 main()
 """
@@ -64,7 +64,8 @@ class Done:
 
 @pytest.fixture
 def inside(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
-    """The console script in this process: for commands that start nothing."""
+    """The console script in this process, which stays as it is: for commands that start nothing."""
+    monkeypatch.setattr(hidden, "hide_process", lambda: True)
 
     def call_main(*arguments: str) -> Done:
         monkeypatch.setattr(sys, "argv", ["pi-connector", *arguments])
@@ -119,7 +120,7 @@ def test_usage_errors_exit_2(inside: Callable[..., Done], arguments: tuple[str, 
 def test_the_commands_of_the_contract_are_there(inside: Callable[..., Done]) -> None:
     shown = inside("--help").stdout.partition("Commands:")[2]
     names = [line.split()[0] for line in shown.splitlines() if line.startswith("  ") and line[2] != " "]
-    assert names == ["run", "check", "demo", "status", "trace", "reset-wedges", "backup"]
+    assert names == ["run", "check", "init", "demo", "status", "trace", "reset-wedges", "backup"]
 
 
 @pytest.mark.parametrize("arguments", [("status",), ("trace", "5"), ("reset-wedges",), ("backup", "copy")])
@@ -156,8 +157,8 @@ def test_check_exits_0_without_errors(
 ) -> None:
     """CONTRACT `check`: 0 without errors, `ok` when there is no finding."""
 
-    async def found(*_: object, online: bool) -> tuple[Finding, ...]:
-        assert online
+    async def found(*_: object, online: bool, handed: object) -> tuple[Finding, ...]:
+        assert (online, handed) == (True, None)
         return findings
 
     monkeypatch.setattr(check, "check", found)

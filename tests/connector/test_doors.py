@@ -4,11 +4,14 @@ A door is a slash command, an entry of a message's menu, an option that complete
 of any kind is tried here without this file being changed, or fails for having no example below.
 """
 
+import ast
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
+import connector
 from connector import facts, notices
 from connector.access import Rules
 from connector.commands_session import SESSION_COMMANDS
@@ -16,9 +19,11 @@ from connector.interactions import COMMANDS, PREFIXES, CommandSpec
 from connector.settings import Settings
 from connector.token import Secret, Token
 from connector.wiring import discord_options
+from engine import events as told
 from fakes.discord import FakeDiscord, Person, Place
 from fakes.discord_acts import Act
 from fakes.house import House, house
+from fakes.recorded_dialogs import recorded
 
 pytestmark = pytest.mark.anyio
 
@@ -27,16 +32,23 @@ BUTTONS = {
     "stop:": ("stop:{round}",),
     "retry:": ("retry:{round}", "retry:{ended}"),
     "queue:": ("queue:cancel:{waits}", "queue:first:{waits}", "queue:page:1"),
-    "dialog:": ("dialog:7:yes", "dialog:7:no", "dialog:7:cancel", "dialog:7:open", "dialog:7:page:1", "dialog:7:0"),
+    "dialog:": (
+        *("dialog:{confirm}:yes", "dialog:{confirm}:no", "dialog:{select}:0", "dialog:{select}:menu"),
+        *("dialog:{select}:page:1", "dialog:{input}:open", "dialog:{editor}:open", "dialog:{editor}:text"),
+        *(f"dialog:{{{kind}}}:cancel" for kind in ("confirm", "select", "input", "editor")),
+    ),
     "spend:": ("spend:7",),
 }
-"""What each prefix is pressed with; {round} runs, {waits} waits, {ended} ended with a Retry button."""
+"""What each prefix is pressed with; {round} runs, {waits} waits, {ended} ended with a Retry button.
 
-AUTHORS = frozenset({"retry:{ended}", "queue:cancel:{waits}", "queue:first:{waits}"})
+Four questions of the round that runs are open, one of each kind.
+"""
+
+AUTHORS = frozenset({"retry:{ended}", "queue:cancel:{waits}", "queue:first:{waits}", *BUTTONS["dialog:"]})
 """Presses that are the author's (and an operator's) alone: refused to somebody else with access."""
 
 OF_A_ROUND = [name for names in BUTTONS.values() for name in names if "{" in name]
-NOTES = (facts.Seen, facts.Posted)
+NOTES = (facts.Seen, facts.Posted, facts.DialogShown)
 """Facts that come by themselves, when what was said stands in Discord."""
 
 LISTED = ("users", "roles", "operator", "guild", "list", "allow")
@@ -87,15 +99,22 @@ class Doors:
         # A chance of the author's own, so that the lane is nobody's alone.
         other = str(await world.say(world.person("bob"), general, "me too"))
         await home.comes(other, "WAITING")
+        asked = {kind: kind for kind in ("confirm", "select", "input", "editor")}
+        turn = home.lanes.world.rounds[running].turn
+        for kind in asked:
+            home.puppets.says(str(general.id), told.Asked(turn, recorded(kind, id=kind)), busy=True)
+        await home.until(lambda: len(home.lanes.world.dialogs) == len(asked))
         await home.settle()
-        return cls(home, {"round": running, "waits": waits, "ended": ended}, world.posts(general)[0].id)
+        return cls(home, {"round": running, "waits": waits, "ended": ended, **asked}, world.posts(general)[0].id)
 
     def pressing(self, who: Person, name: str, message: int = 0) -> Callable[[], Awaitable[Act]]:
         custom_id = name.format(**self.names)
-        return lambda: self.home.world.click(who, message or self.post, custom_id, force=True)
+        if custom_id.endswith(":menu"):
+            return lambda: self.home.world.select(who, message or self.under(name), custom_id, ["0"], force=True)
+        return lambda: self.home.world.click(who, message or self.under(name), custom_id, force=True)
 
-    def filling(self, who: Person, place: Place) -> Callable[[], Awaitable[Act]]:
-        return lambda: self.home.world.forge_modal(who, place, "dialog:7:text", {"text": "made up"})
+    def filling(self, who: Person, place: Place, name: str = "input") -> Callable[[], Awaitable[Act]]:
+        return lambda: self.home.world.forge_modal(who, place, f"dialog:{name}:text", {"text": "made up"})
 
     def using(self, who: Person, place: Place, spec: CommandSpec) -> Callable[[], Awaitable[Act]]:
         world = self.home.world
@@ -104,6 +123,13 @@ class Doors:
             return lambda: world.context_menu(who, place, spec.name, target)
         given = {one.name: one.choices[0][1] if one.choices else self.names["waits"] for one in spec.options}
         return lambda: world.slash(who, place, spec.name, given)
+
+    def under(self, name: str) -> int:
+        """The message whose control this would be: of a question its own."""
+        kind = name.partition("{")[2].partition("}")[0]
+        posts = self.home.world.posts(self.home.world.channel("general"))
+        asked = (post.id for post in posts if f"dialog:{kind}:cancel" in self.home.buttons(post.id))
+        return next(asked, self.post)
 
     async def state(self) -> tuple[object, ...]:
         """Everything that could have happened: recorded, written to a child, posted."""
@@ -137,6 +163,31 @@ def test_every_kind_of_custom_id_is_tried() -> None:
     assert all(name.startswith(prefix) for prefix, names in BUTTONS.items() for name in names)
 
 
+def made_by_the_code() -> set[str]:
+    """Every form of `custom_id` that a literal of the connector makes, `{}` for what is filled in."""
+    found = set[str]()
+    for file in Path(connector.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.JoinedStr):
+                parts = (part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+                text = "".join(map(str, parts))
+                if text.startswith(PREFIXES) and not set(text) & set(" \n"):
+                    found.add(text)
+    return found
+
+
+def test_every_form_of_custom_id_that_the_code_makes_is_tried() -> None:
+    """A button, menu or form that is new needs an example above."""
+    examples = [name for names in BUTTONS.values() for name in names]
+    untried = [
+        form
+        for form in made_by_the_code()
+        if not any(re.fullmatch(re.escape(form).replace(r"\{\}", "[^:]+"), name) for name in examples)
+    ]
+    assert untried == []
+    assert len(made_by_the_code()) >= len(PREFIXES)
+
+
 def test_every_registered_command_is_tried() -> None:
     settings = Settings.model_validate({"access": {"users": [1]}})
     assert discord_options(settings, Token(Secret("x"), "a test")).commands == SPECS
@@ -148,10 +199,10 @@ async def test_a_stranger_finds_every_door_shut(home: House) -> None:
     for spec in SPECS:
         await doors.nothing(doors.using(eve, general, spec), notices.refused())
     for name in (name for names in BUTTONS.values() for name in names):
-        # A form must be the first answer, so it is not asked who he is: what it would belong to is over for all.
-        shut = notices.outdated() if name.endswith(":open") else notices.refused()
-        await doors.nothing(doors.pressing(eve, name), shut)
-    await doors.nothing(doors.filling(eve, general), notices.refused())
+        await doors.nothing(doors.pressing(eve, name), notices.refused())
+    await doors.nothing(doors.pressing(eve, "dialog:nobody:open"), notices.refused())
+    for name in ("input", "editor", "confirm", "nothing"):
+        await doors.nothing(doors.filling(eve, general, name), notices.refused())
     await doors.nothing(doors.pressing(eve, "elsewhere:7"), notices.outdated())
 
 
@@ -205,6 +256,12 @@ async def test_somebody_elses_round_is_not_his(home: House, name: str) -> None:
     await doors.nothing(doors.pressing(home.world.person("bob"), name), notices.refused())
 
 
+@pytest.mark.parametrize("name", ["dialog:{confirm}:yes", "dialog:{select}:0", "dialog:{input}:open"])
+async def test_a_question_is_answered_under_its_own_message_alone(home: House, name: str) -> None:
+    doors = await Doors.built(home)
+    await doors.nothing(doors.pressing(home.world.person("ann"), name, doors.post), notices.outdated())
+
+
 async def test_stop_is_everybodys_who_may_write(home: House) -> None:
     doors = await Doors.built(home)
     act = await doors.pressing(home.world.person("bob"), "stop:{round}")()
@@ -219,7 +276,17 @@ async def test_stop_is_everybodys_who_may_write(home: House) -> None:
     [
         *("stop:", "stop:nobody", "stop:{ended}", "stop:{round}/card/1", "retry:", "retry:{round}", "retry:{waits}"),
         *("retry:nobody", "queue:", "queue:first:{round}", "queue:cancel:{ended}", "queue:page:", "queue:page:9999999"),
-        *("queue:cancel:", "dialog:", "spend:", "stop:{round}.1", "retry:{ended}.1", "queue:cancel:\N{SNOWMAN}"),
+        *(
+            "queue:cancel:",
+            "dialog:",
+            "dialog:{confirm}:0",
+            "dialog:{confirm}:",
+            "dialog:nobody:yes",
+            "spend:",
+            "stop:{round}.1",
+            "retry:{ended}.1",
+            "queue:cancel:\N{SNOWMAN}",
+        ),
     ],
 )
 async def test_a_forged_name_is_outdated_even_for_its_author(home: House, name: str) -> None:
@@ -228,7 +295,8 @@ async def test_a_forged_name_is_outdated_even_for_its_author(home: House, name: 
 
 
 @pytest.mark.parametrize(
-    "spec", [spec for spec in SPECS if spec.name not in {"stop", "status", "queue", "trace"} and spec.kind == "slash"]
+    "spec",
+    [spec for spec in SPECS if spec.name not in {"stop", "status", "queue", "trace", "usage"} and spec.kind == "slash"],
 )
 async def test_what_is_an_operators_in_a_lane_of_two_is_refused_to_one_of_them(home: House, spec: CommandSpec) -> None:
     """CONTRACT: operator, or anyone in a private or one-person lane."""

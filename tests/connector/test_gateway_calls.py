@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator
 import discord
 import pytest
 
-from connector.gateway_calls import same, translated
-from connector.ports import Attached, Button, Part, PostLater, PostNever, PostOther
+from connector.attach_lines import sent_name
+from connector.gateway_calls import rows, same, translated
+from connector.ports import Attached, Button, Menu, Part, PostLater, PostNever, PostOther
 from fakes.discord import FakeDiscord
 from fakes.living_gateway import Living, running
 
@@ -56,11 +57,69 @@ async def test_a_post_pings_nobody_but_whom_it_answers(world: FakeDiscord, livin
 async def test_a_file_goes_with_its_post(world: FakeDiscord, living: Living) -> None:
     general = world.channel("general")
     number = await living.gateway.post(
-        Part(general.id, "beginning", "n1", buttons=STOP, file=Attached("answer.md", b"# all"))
+        Part(general.id, "beginning", "n1", buttons=STOP, files=(Attached("answer.md", b"# all"),))
     )
     (post,) = world.posts(general)
     assert (post.files, post.content, post.nonce, post.custom_ids()) == (("answer.md",), "beginning", "n1", ["stop:r1"])
     assert world.file(number, "answer.md") == b"# all"
+
+
+async def test_several_files_go_with_one_post_and_without_a_text(world: FakeDiscord, living: Living) -> None:
+    general = world.channel("general")
+    files = (Attached("a.txt", b"one"), Attached("b.png", b"two"), Attached("a.txt", b"three"))
+    await living.gateway.post(Part(general.id, "", "n1", files=files))
+    (post,) = world.posts(general)
+    assert (post.content, post.files, post.nonce) == ("", ("a.txt", "b.png", "a.txt"), "n1")
+    (request,) = world.sent("POST", MESSAGES)
+    assert request.body["attachments"] == [{"id": n, "filename": one.name} for n, one in enumerate(files)]
+    kept = [upload.data for upload in world.mind.cdn.files.values()]
+    assert kept == [b"one", b"two", b"three"]
+
+
+ODD = ("hello (world).png", "_bug.png", "отчёт.pdf", "résumé.txt", "'quoted'; x=\"y\".txt", "....", "日本")
+
+
+@pytest.mark.parametrize("name", ODD)
+async def test_a_post_is_found_under_the_name_that_discord_gave_its_file(
+    world: FakeDiscord, living: Living, name: str
+) -> None:
+    """Blanks become underscores, signs go, and letters that are not Latin may become any name."""
+    general = world.channel("general")
+    sent = sent_name(name)
+    post = await living.gateway.post(Part(general.id, "", "n1", files=(Attached(sent, b"x"),)))
+    assert world.posts(general)[0].files != (name,)
+    found = living.gateway.posted_with
+    assert await found(general.id, Part(general.id, "", "n1", files=(Attached(sent, kept="/x", size=1),)), 0) == post
+    assert await found(general.id, Part(general.id, "", "n1"), 0) is None
+    if name.isascii() and name != "....":
+        other = Part(general.id, "", "n1", files=(Attached("other.txt", b"x"),))
+        assert await found(general.id, other, 0) is None
+
+
+async def test_a_post_is_found_by_all_its_files_in_their_order(world: FakeDiscord, living: Living) -> None:
+    general = world.channel("general")
+    a, b = Attached("a.txt", b"x"), Attached("b.txt", b"y")
+    post = await living.gateway.post(Part(general.id, "hello", "n1", files=(a, b)))
+    expected = {(a, b): post, (b, a): None, (a,): None, (a, b, a): None, (): None}
+    for files, number in expected.items():
+        part = Part(general.id, "hello", "n1", files=files)
+        assert await living.gateway.posted_with(general.id, part, 0) == number
+
+
+async def test_an_upload_may_take_longer_than_another_request(world: FakeDiscord) -> None:
+    """A second more for each 100,000 bytes: one that a slow line can carry is not given up, and tried for ever."""
+    general = world.channel("general")
+    async with running(world, commands=(), request_limit=0.2) as living:
+        hung = world.faults.hang("POST", MESSAGES)
+        part = Part(general.id, "", "n1", files=(Attached("a.bin", b"x" * 6_000_000),))
+        posting = asyncio.create_task(living.gateway.post(part))
+        await world.wait_for(lambda: hung.hits)
+        other = world.faults.hang("GET", MESSAGES)
+        with pytest.raises(PostLater, match="no reply in time"):
+            await living.gateway.newest(general.id)
+        other.release()
+        hung.release()
+        assert await posting == world.posts(general)[0].id
 
 
 async def test_the_starter_of_a_thread_is_not_referred_to_inside_it(world: FakeDiscord, living: Living) -> None:
@@ -309,3 +368,16 @@ def test_every_error_of_a_request_is_one_of_two() -> None:
     assert isinstance(translated(ConnectionResetError()), PostLater)
     assert isinstance(translated(discord.RateLimited(40.0)), PostLater)
     assert translated(ZeroDivisionError()) is None
+
+
+def test_controls_stand_in_rows_and_a_menu_in_one_of_its_own() -> None:
+    buttons = [Button(f"b{number}", "x" * 90) for number in range(7)]
+    menu = Menu("m", tuple((f"label {number}" + "y" * 100, str(number)) for number in range(30)), "z" * 200)
+    shown = rows([*buttons, menu, menu, buttons[0]])
+    ids = [[one["custom_id"] for one in row["components"]] for row in shown]
+    assert ids == [["b0", "b1", "b2", "b3", "b4"], ["b5", "b6"], ["m"], ["m"], ["b0"]]
+    assert shown[1]["components"][0] == {"type": 2, "style": 2, "label": "x" * 80, "custom_id": "b5"}
+    one = shown[2]["components"][0]
+    assert (one["type"], len(one["options"]), len(one["placeholder"])) == (3, 25, 150)
+    assert one["options"][3] == {"label": ("label 3" + "y" * 100)[:100], "value": "3"}
+    assert set(one) == {"type", "custom_id", "options", "placeholder"}

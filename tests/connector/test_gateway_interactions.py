@@ -8,8 +8,9 @@ import pytest
 
 from connector import notices
 from connector.gateway import Memory
-from connector.interactions import COMMANDS, CommandSpec, Completing, Hooks, Modal, OptionSpec, digest
+from connector.interactions import COMMANDS, CommandSpec, Completing, Hooks, OptionSpec, digest
 from connector.messages import Author, Place
+from connector.modals import Modal, TextField
 from connector.ports import Button, Commanded, Connected, Part, Pressed, Said
 from fakes.discord import FakeDiscord
 from fakes.living_gateway import Living, running
@@ -173,7 +174,7 @@ async def test_a_form_opens_and_comes_back_with_what_was_written(world: FakeDisc
 
     def modal(pressed: Pressed) -> Modal:
         asked.append(pressed)
-        return Modal("dialog:7:text", "A question of the agent", "Your answer", prefill="so far", long=True)
+        return Modal("dialog:7:text", "A question of the agent", (TextField("Your answer", "so far", long=True),))
 
     async with running(world, hooks=Hooks(modal=modal)) as living:
         card = await post(living, general.id, "dialog:7:open")

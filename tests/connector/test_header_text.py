@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connector.header import NAME_LIMIT, clean, compose, nothing_to_ask, quote
+from connector import notices_files
+from connector.facts_files import File
+from connector.header import NAME_LIMIT, bare, clean, compose, filed, nothing_to_ask, quote
 from connector.messages import Attachment, Author, Forward, Message, Place, Reply
+from connector.notices_files import Why
 from engine.marks import mark_of
 
 CHANNEL = Place(100, "general", guild=10)
@@ -35,17 +38,31 @@ def test_every_bracketed_line_in_its_order() -> None:
         forwards=(Forward("fwd\n\ntext", (PICTURE,)), Forward("", ())),
         attachments=(FILE,),
     )
-    assert compose(message, notes=["asked again"], paths={1: "/in/555-1.txt"}) == (
+    lines = [
+        notices_files.saved(File(1, "a[1].txt", 12, "text/plain; charset=utf-8"), 11, "/in/555-1.txt"),
+        notices_files.left_out(File(2, "p.png", 3, forwarded=True), Why.GONE, 0),
+    ]
+    assert filed(compose(message, notes=["asked again"]), lines) == (
         "[discord] #general · Ann (7) · 555\n"
         "[asked again]\n"
         "[in reply to Bob  x  (8): one⏎two ⟦3⟧⏎four]\n"
         "[forwarded: fwd⏎⏎text]\n"
-        "[forwarded file: p.png, 3 bytes]\n"
         "[forwarded, without a text]\n"
-        "[file: a 1 .txt, 12 bytes, text/plain; charset=utf-8, saved as /in/555-1.txt]\n"
+        "[file: a 1 .txt, 11 bytes, text/plain; charset=utf-8, saved as /in/555-1.txt]\n"
+        "[forwarded file: p.png, 3 bytes, not given: Discord has it no longer]\n"
         "\n"
         "look"
     )
+
+
+def test_a_message_that_is_nothing_but_files_is_bare() -> None:
+    assert bare(compose(replace(PLAIN, text=" \u200b")))
+    assert not bare(compose(PLAIN))
+    assert not bare(compose(replace(PLAIN, text=""), notes=["written by Bob"]))
+
+
+def test_no_line_is_none() -> None:
+    assert filed(compose(PLAIN), ()) == compose(PLAIN)
 
 
 def test_a_reply_to_the_bot_says_so_and_one_without_text_too() -> None:
@@ -124,7 +141,9 @@ def test_nothing_a_person_supplies_forges_the_header(
         forwards=(Forward(told, (file,)),),
         attachments=(file,),
     )
-    prompt = compose(message, notes=[told])
+    stored = File(1, filename, 1, kind or "", forwarded=True)
+    lines = [notices_files.saved(stored, 1, f"/in/{filename}"), notices_files.picture(stored, 1, filename)]
+    prompt = filed(compose(message, notes=[told]), lines)
     head, _, rest = prompt.partition("\n\n")
     assert rest == text
     assert mark_of(prompt) == "555"

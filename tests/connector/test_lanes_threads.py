@@ -3,7 +3,7 @@
 from connector import facts
 from connector.lane_base import LaneRules
 from connector.lane_effects import OpenThread, Post, Spawn
-from connector.lane_events import Arrived, Cancel, ChildUp, StopAsked, ThreadDone
+from connector.lane_events import Arrived, ChildUp, Deleted, StopAsked, ThreadDone
 from connector.lanes import Lanes
 
 CHANNEL, MESSAGE = 5, 70
@@ -43,6 +43,6 @@ def test_a_message_deleted_while_its_thread_was_refused_leaves_no_notice() -> No
     lanes = Lanes(rules=LaneRules())
     lanes.step(Arrived(asked()), 1)
     lanes.step(ChildUp(str(MESSAGE), 1, 100, "then"), 2)
-    lanes.step(Cancel(str(MESSAGE), silent=True), 3)
+    lanes.step(Deleted(MESSAGE), 3)
     done = lanes.step(ThreadDone(MESSAGE, CHANNEL, opened=False), 4)
     assert not [effect for effect in done.effects if isinstance(effect, Post)]

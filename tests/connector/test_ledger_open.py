@@ -40,6 +40,13 @@ STEPS = {
     "kept": """
         CREATE TABLE kept (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
     """,
+    "spent": """
+        CREATE TABLE spent (
+            day INTEGER NOT NULL, lane TEXT NOT NULL, person INTEGER NOT NULL, provider TEXT NOT NULL,
+            model TEXT NOT NULL, input INTEGER NOT NULL, output INTEGER NOT NULL, cache INTEGER NOT NULL,
+            cost REAL NOT NULL, PRIMARY KEY ( day, lane, person, provider, model )
+        ) STRICT, WITHOUT ROWID;
+    """,
 }
 """Every step as it was released: what stands on a disk was made by it, so that it is never changed, nor its name."""
 
@@ -108,7 +115,9 @@ def test_a_new_ledger(tmp_path: Path) -> None:
         assert db.execute("PRAGMA user_version").fetchone() == (VERSION,)
         tables = db.execute("PRAGMA table_list").fetchall()
     strict = {name: bool(is_strict) for _, name, kind, _, _, is_strict in tables if not name.startswith("sqlite_")}
-    assert strict == dict.fromkeys(["facts", "rounds", "latest", "lanes", "speakers", "dead", "chain", "kept"], True)
+    assert strict == dict.fromkeys(
+        ["facts", "rounds", "latest", "lanes", "speakers", "dead", "chain", "kept", "spent"], True
+    )
     assert path.stat().st_mode & 0o777 == 0o600
     assert [item.name for item in tmp_path.iterdir()] == [FILE]  # nothing was migrated, so nothing was copied
 

@@ -53,7 +53,7 @@ def loaded(folder: Path) -> Known:
 
 def test_every_migration_has_a_name_of_its_own() -> None:
     names = [name for name, _ in MIGRATIONS]
-    assert names == ["facts-rounds-lanes", "kept"]
+    assert names == ["facts-rounds-lanes", "kept", "spent"]
     assert len(names) == VERSION
 
 
@@ -84,6 +84,16 @@ def test_a_card_that_stands_is_found_again_until_it_is_over(tmp_path: Path) -> N
     filled(tmp_path, claim(1), claim(2), shown, other, facts.Ended("1", "answered"), facts.CardOver("2"))
     known = loaded(tmp_path).world
     assert [fact for fact in known if isinstance(fact, facts.CardShown | facts.CardOver)] == [shown]
+
+
+def test_a_question_that_stands_is_found_again_until_it_is_over(tmp_path: Path) -> None:
+    shown, other = facts.DialogShown("1/dialog/2.d", 700, 70), facts.DialogShown("1/dialog/2.e", 700, 71)
+    over = facts.DialogOver("1/dialog/2.e")
+    path = filled(tmp_path, claim(1), shown, other, facts.Ended("1", "answered"), over)
+    known = loaded(tmp_path).world
+    assert [fact for fact in known if isinstance(fact, facts.DialogShown | facts.DialogOver)] == [shown]
+    with closing(sqlite3.connect(path)) as db:
+        assert [fact for _, fact in ledger.story(db, "1")][1:3] == [shown, other]
 
 
 def plan(db: sqlite3.Connection, query: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from connector.cards import Cpu
 from connector.long_waits import APART, REFRESH, LongWaits, Look, finding
-from engine.events import SECOND, Effect, ToolClosed, ToolOpened
+from engine.events import SECOND, Effect, ToolClosed, ToolOpened, Unasked
 from engine.processes import Identity
 
 pytestmark = pytest.mark.anyio
@@ -86,6 +86,12 @@ async def test_a_tool_that_waits_for_a_dialog_is_not_hanging() -> None:
     engine = Clocked(closes=1000, dialog=True)
     await watched(engine, OPENED)
     assert (engine.told, engine.pauses) == ([], [])
+
+
+async def test_a_tool_whose_dialog_is_over_is_watched_again() -> None:
+    engine = Clocked(closes=61.5)
+    await watched(engine, Unasked("d"))
+    assert engine.told == [("7", 3, Cpu.USED)]
 
 
 async def test_nothing_is_watched_without_an_open_tool() -> None:

@@ -46,6 +46,7 @@ OTHERS: dict[str, Callable[[], str]] = {
     "own_message": notices.own_message,
     "untold": notices.untold,
     "retrying": notices.retrying,
+    "nothing_to_retry": notices.nothing_to_retry,
     "refused": notices.refused,
     "outdated": notices.outdated,
 }

@@ -301,3 +301,31 @@ def test_the_edit_of_a_post_that_is_dropped_goes_with_it() -> None:
     assert box.drop("r1") == [facts.Dropped("a", "stopped")]
     assert box.idle
     assert box.ready(0) == []
+
+
+# -- questions ------------------------------------------------------------------------------------------------------
+
+QUESTION = "7/dialog/2.d"
+
+
+def test_a_question_is_told_when_it_stands_and_when_it_shows_its_end() -> None:
+    box = Outbox()
+    box.show("7/dialogtext/2.d.1", 1, "the beginning")
+    box.show(QUESTION, 1, "the rest")
+    assert box.done(the(box.ready(0)), Stands(69), 0) == []
+    assert box.done(the(box.ready(0)), Stands(70), 0) == [facts.DialogShown(QUESTION, 1, 70)]
+    box.show(QUESTION, 1, "answered")
+    assert box.finish("7/dialogtext/2.d.1") == []
+    assert box.finish(QUESTION) == []
+    assert box.done(the(box.ready(2 * S)), Stands(70), 2 * S) == [facts.DialogOver(QUESTION)]
+    assert box.idle
+
+
+def test_a_question_that_discord_refuses_is_told_so_that_nobody_waits_for_its_answer() -> None:
+    box = Outbox()
+    box.show(QUESTION, 1, "yes or no")
+    assert box.done(the(box.ready(0)), Never("missing access"), 0) == [facts.DialogOver(QUESTION)]
+    assert box.finish(QUESTION) == []
+    box.adopt(QUESTION, 1, 70)
+    box.show(QUESTION, 1, "over")
+    assert box.done(the(box.ready(2 * S)), Never("unknown message"), 2 * S) == [facts.DialogOver(QUESTION)]

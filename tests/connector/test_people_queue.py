@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from connector import facts, notices
 from connector.access import Rules
@@ -47,6 +48,15 @@ def names(buttons: Rows) -> list[list[tuple[str, str]]]:
 def test_nothing_waits() -> None:
     page = queue_page(World(), "700", 0, lambda _: True)
     assert (page.text, page.buttons) == ("Nothing waits here.", ())
+
+
+def test_what_came_with_a_message_is_counted() -> None:
+    one, two = facts.File(1, "a.txt", 1), facts.File(2, "b.txt", 1)
+    world = world_of(replace(claim(1, text=""), files=(one,)), replace(claim(2), files=(one, two)))
+    assert queue_page(world, "700", 0, lambda _: False).text.splitlines()[1:] == [
+        "1. by <@5>, since <t:1:R>, with 1 file",
+        "2. by <@5>, since <t:2:R>, with 2 files: `do it`",
+    ]
 
 
 def test_what_waits_stands_in_the_order_in_which_it_is_asked_with_his_buttons_alone() -> None:

@@ -264,6 +264,70 @@ async def test_a_full_lane_refuses_a_retry_and_the_button_stays_good(open_house:
         assert await home.told(await press(home, "ann", notice, f"retry:{name}")) == notices.retrying()
 
 
+# -- /retry --------------------------------------------------------------------------------------------------------
+
+
+async def retry(home: House, who: str, channel: str = "general") -> str:
+    """What somebody who uses `/retry` is told."""
+    world = home.world
+    await world.wait_for(lambda: world.commands)
+    return await home.told(await world.slash(world.person(who), world.channel(channel), "retry"))
+
+
+async def test_the_command_asks_the_newest_failed_round_again_for_its_author_or_an_operator(open_house: Open) -> None:
+    """CONTRACT, "Who may do what": as the button; once, whichever of the two was used."""
+    async with open_house() as home:
+        assert await retry(home, "ann") == notices.nothing_to_retry()
+        first, notice = await failed(home)
+        second, _ = await failed(home)
+        assert await retry(home, "bob") == notices.refused()
+        assert await retry(home, "cara", "random") == notices.nothing_to_retry()
+        assert await retry(home, "cara") == notices.retrying()
+        await home.comes(f"{second}.1", "RUNNING")
+        assert await retry(home, "ann") == notices.nothing_to_retry()
+        assert await home.told(await press(home, "ann", notice, f"retry:{first}")) == notices.retrying()
+        await home.answers(f"{second}.1")
+        await home.comes(f"{first}.1", "RUNNING")
+
+
+async def test_the_command_finds_what_failed_before_a_restart(open_house: Open) -> None:
+    async with open_house() as home:
+        name, _ = await failed(home)
+        await home.comes(name, "")
+    async with open_house() as home:
+        assert home.lanes.world.owed == {}
+        assert await retry(home, "ann") == notices.retrying()
+        await home.comes(f"{name}.1", "RUNNING")
+        await home.fails(f"{name}.1")
+        await under(home, f"retry:{name}.1")
+        assert await retry(home, "ann") == notices.retrying()
+        await home.comes(f"{name}.2", "RUNNING")
+
+
+async def test_the_command_ends_a_wait_before_it_repeats_anything(open_house: Open) -> None:
+    async with open_house() as home:
+        await failed(home)
+        name = await runs(home, "ann", "again")
+        await home.limited(name)
+        assert await retry(home, "bob") == notices.refused()
+        assert await retry(home, "ann") == notices.retrying()
+        await home.comes(name, "RUNNING")
+        assert len(home.of(facts.Claimed)) == 2
+
+
+async def test_the_command_finds_what_failed_where_a_thread_could_not_be_opened(open_house: Open) -> None:
+    """What belongs to such a thread is asked, and asked again, in the channel above it."""
+    async with open_house(threads=True) as home:
+        world, general = home.world, home.world.channel("general")
+        world.forbid(general, "create_public_threads")
+        name = await said(home, "ann", "work")
+        await home.comes(name, "RUNNING")
+        await home.until(lambda: home.of(facts.Redirected), "the thread to be refused")
+        await home.fails(name)
+        assert await retry(home, "ann") == notices.retrying()
+        await home.comes(f"{name}.1", "RUNNING")
+
+
 # -- retry now -----------------------------------------------------------------------------------------------------
 
 

@@ -2,8 +2,7 @@
 
 import asyncio
 import io
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,13 +10,12 @@ import pytest
 from connector import facts
 from connector.gateway_pauses import Clock
 from connector.logs import Logs
-from connector.messages import Message, Place
 from connector.outbox import nonce
 from connector.ports import Attached, Button, Part, PostLater, PostNever, PostOther
-from connector.posting import Posting, made
+from connector.post_parts import made
+from connector.posting import Posting
 from connector.settings import LogSettings
-from fakes.living_gateway import Pacing
-from fakes.waiting import Changes
+from tests.connector.posting_setting import Setting, owed
 
 pytestmark = pytest.mark.anyio
 
@@ -25,94 +23,6 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-def owed(key: str = "r1:answer:0", **wanted: Any) -> facts.Owed:
-    given: dict[str, Any] = {"round": "r1", "channel": 1, "kind": "answer", "text": "hello", "reply_to": 77}
-    return facts.Owed(key=key, **{**given, **wanted})
-
-
-@dataclass
-class Plain:
-    """`ports.Discord` of plain calls: each is written down and meets the next fate, if there is one."""
-
-    changes: Changes
-    fates: list[Exception | asyncio.Event] = field(default_factory=list)
-    calls: list[tuple[Any, ...]] = field(default_factory=list)
-    found: int | None = None
-    closed: bool = False
-
-    async def _meet(self, *call: Any) -> None:
-        self.calls.append(call)
-        self.changes.tell()
-        fate = self.fates.pop(0) if self.fates else None
-        if isinstance(fate, asyncio.Event):
-            await fate.wait()
-        elif fate is not None:
-            raise fate
-
-    async def post(self, part: Part) -> int:
-        await self._meet("post", part)
-        return 1_000 + len(self.calls)
-
-    async def edit(self, channel: int, message: int, content: str, buttons: tuple[Button, ...] = ()) -> None:
-        await self._meet("edit", channel, message, content, buttons)
-
-    async def react(self, channel: int, message: int, sign: str) -> None:
-        await self._meet("react", channel, message, sign)
-
-    async def unreact(self, channel: int, message: int, sign: str) -> None:
-        await self._meet("unreact", channel, message, sign)
-
-    async def typing(self, channel: int) -> None:
-        await self._meet("typing", channel)
-
-    async def history(self, channel: int, after: int, limit: int = 100) -> list[Message]:
-        await self._meet("history", channel, after, limit)
-        return []
-
-    async def latest(self) -> dict[int, int]:
-        return {}
-
-    async def newest(self, channel: int) -> int:
-        await self._meet("newest", channel)
-        return 0
-
-    async def posted_with(self, channel: int, part: Part, after: int) -> int | None:
-        await self._meet("look", channel, part.nonce, after)
-        return self.found
-
-    async def open_thread(self, channel: int, message: int, name: str) -> int:
-        await self._meet("thread", channel, message, name)
-        return message
-
-    async def channels(self) -> list[Place]:
-        return []
-
-    def managed_role(self, guild: int | None) -> int | None:
-        return None
-
-    async def renew(self, reason: str) -> None:
-        await self._meet("renew", reason)
-
-
-class Setting:
-    """A posting task at work, its Discord, its clock and what it told."""
-
-    def __init__(self) -> None:
-        self.told: list[Any] = []
-        self.changes = Changes(lambda: f"calls: {self.discord.calls}; told: {self.told}")
-        self.pacing = Pacing(changes=self.changes)
-        self.discord = Plain(self.changes)
-        log = Logs(LogSettings(level="debug", format="console"), io.StringIO()).log
-        self.posting = Posting(self.discord, self.done, log, self.pacing.clock())
-
-    def done(self, fact: Any) -> None:
-        self.told.append(fact)
-        self.changes.tell()
-
-    async def until(self, predicate: Callable[[], Any]) -> None:
-        await self.changes.until(predicate)
 
 
 @pytest.fixture
@@ -135,25 +45,25 @@ def test_a_post_is_one_part_that_refers_to_its_message_and_has_the_retry_button(
 
 def test_a_long_post_is_several_parts_the_first_refers_and_the_last_has_the_button() -> None:
     parts = made(owed(text="\n\n".join(c * 1500 for c in "abc"), retry=True))
-    assert [(p.content[0], p.nonce, p.reply_to, len(p.buttons), p.file) for p in parts] == [
-        ("a", nonce("r1:answer:0", 0), 77, 0, None),
-        ("b", nonce("r1:answer:0", 1), 0, 0, None),
-        ("c", nonce("r1:answer:0", 2), 0, 1, None),
+    assert [(p.content[0], p.nonce, p.reply_to, len(p.buttons), p.files) for p in parts] == [
+        ("a", nonce("r1:answer:0", 0), 77, 0, ()),
+        ("b", nonce("r1:answer:0", 1), 0, 0, ()),
+        ("c", nonce("r1:answer:0", 2), 0, 1, ()),
     ]
 
 
 def test_a_very_long_post_is_a_file_with_its_beginning_as_text() -> None:
     text = "\n\n".join(f"{n} " + "x" * 1500 for n in range(9))
     (part,) = made(owed(text=text))
-    assert part.file == Attached("answer.md", text.encode())
+    assert part.files == (Attached("answer.md", text.encode()),)
     assert part.content.startswith("0 xxx")
 
 
 def test_a_file_beyond_what_discord_takes_is_cut_between_characters_and_says_so() -> None:
     (part,) = made(owed(text="€" * 4_000_000))
-    assert part.file is not None
-    text = part.file.data.decode()
-    assert len(part.file.data) <= 10_000_000
+    (file,) = part.files
+    text = file.data.decode()
+    assert len(file.data) <= 10_000_000
     assert text.rstrip("\n").endswith("[cut here: the rest is longer than Discord takes]")
     assert text.count("€") > 3_300_000
 

@@ -96,10 +96,10 @@ def test_anything_else_is_refused_and_not_repeated(
     assert "hush" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("kind", ["absent", "folder"])
-def test_unreadable_file_is_refused(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "mend"), [("absent", "write the bot's token there"), ("folder", "let this user")])
+def test_unreadable_file_is_refused(kind: str, mend: str, tmp_path: Path) -> None:
     path = tmp_path if kind == "folder" else tmp_path / "absent"
-    with pytest.raises(Refusal, match=r"error: discord\.token_file: .* cannot be read: .*; let this user"):
+    with pytest.raises(Refusal, match=rf"error: discord\.token_file: .* cannot be read: .*; {mend}"):
         read_token(settings(tmp_path, token_file=str(path)), {})
 
 

@@ -31,7 +31,8 @@ async def test_a_mention_a_private_message_and_a_line_in_our_thread_are_answered
     """CONTRACT, What the child sees: the header and then the person's own text, also what looks like line ends."""
     ann, general = world.person("ann"), world.channel("general")
     private = world.dm(ann)
-    async with relay(discord={"reply_in": "thread"}).running() as run:
+    here = relay(discord={"reply_in": "thread"})
+    async with here.running() as run:
         await run.ready()
         asked = await world.say(ann, general, "echo in public", mention=True)
         secret = await world.say(ann, private, "echo one\u2028two")
@@ -43,8 +44,8 @@ async def test_a_mention_a_private_message_and_a_line_in_our_thread_are_answered
     assert told(world, ours) == [("echo: in public", None), ("echo: once more", line)]
     assert told(world, private) == [("echo: one\u2028two", secret)]
     assert {call.user_text for call in provider.calls} == {
-        f"[discord] #general · ann ({ann.id}) · {asked}\n\necho in public",
-        f"[discord] private · ann ({ann.id}) · {secret}\n\necho one\u2028two",
+        f"[discord] #general · ann ({ann.id}) · {asked}{here.introduction(ours.id)}\n\necho in public",
+        f"[discord] private · ann ({ann.id}) · {secret}{here.introduction(private.id)}\n\necho one\u2028two",
         f"[discord] #{ours.name} · ann ({ann.id}) · {line}\n\necho once more",
     }
 

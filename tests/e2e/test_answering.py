@@ -47,8 +47,8 @@ async def test_a_mention_a_private_message_and_a_line_in_our_thread_get_one_answ
     assert [post.allowed_mentions for post in (*public, *secret)] == [NOBODY] * 3
     assert all(r.body["enforce_nonce"] for r in world.sent("POST", "/channels/{channel_id}/messages"))
     assert sorted(here.prompts(), key=lambda text: text.split("\n")[0][-20:]) == [
-        f"[discord] #general · ann ({ann.id}) · {asked}\n\necho in public",
-        f"[discord] private · ann ({ann.id}) · {private}\n\necho in private",
+        f"[discord] #general · ann ({ann.id}) · {asked}{here.introduction(ours.id)}\n\necho in public",
+        f"[discord] private · ann ({ann.id}) · {private}{here.introduction(world.dm(ann).id)}\n\necho in private",
         f"[discord] #{ours.name} · ann ({ann.id}) · {line}\n\necho once more",
     ]
 

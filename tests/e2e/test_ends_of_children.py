@@ -106,7 +106,10 @@ async def test_a_message_that_kills_the_child_each_time_is_a_dead_letter_and_the
     told = [(post.content, post.reference) for post in world.posts(private)]
     assert told == [(notices.failed("dead", retry=True), poison), ("echo: after", after)]
     header = f"[discord] private · ann ({ann.id}) · {poison}"
-    assert here.prompts()[:2] == [f"{header}\n\ndie SEGV", f"{header}\n[{notices.repeat_note()}]\n\ndie SEGV"]
+    assert here.prompts()[:2] == [
+        f"{header}{here.introduction(private.id)}\n\ndie SEGV",
+        f"{header}\n[{notices.repeat_note()}]\n\ndie SEGV",
+    ]
     assert here.asked() == ["die SEGV", "die SEGV", "echo after"]
 
 

@@ -42,7 +42,9 @@ async def test_after_kill_9_everything_is_answered_once_and_nothing_older_than_t
         (f"echo: {text}", message) for text, message in zip(texts, everything, strict=True)
     ]
     first, again, *_ = here.prompts()
-    assert again == first.replace("\n\n", f"\n[{notices.repeat_note()}]\n\n")
+    header = first.partition("\n")[0]
+    assert first == f"{header}{here.introduction(general.id)}\n\nslow 1500"
+    assert again == f"{header}\n[{notices.repeat_note()}]\n\nslow 1500"
     assert here.asked()[1:] == ["slow 1500", *(f"echo {text}" for text in texts[1:])]
 
 

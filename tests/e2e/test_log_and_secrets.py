@@ -1,10 +1,13 @@
 """What a run logs, by CONTRACT's list, and what it never says anywhere: the token, and at info what people wrote."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from connector import admin
+from connector.settings_load import load
 from fakes.discord import FakeDiscord
 from fakes.program import Home, Line, Running, tool_shown
 
@@ -70,7 +73,7 @@ async def eventful(world: FakeDiscord, run: Running) -> None:
     ann, stranger, private = world.person("ann"), world.person("stranger"), world.dm(world.person("ann"))
     await world.say(stranger, world.channel("general"), "echo xyzzy", mention=True)
     await run.ended(await world.say(ann, private, "err429 4"))
-    words = await world.say(ann, private, "slow 600 xyzzy")
+    words = await world.say(ann, private, "slow 1500 xyzzy")
     await run.logged("turn.started", 3)
     steered = await world.say(ann, private, "echo xyzzy steered")
     await run.ended(words, steered)
@@ -120,21 +123,36 @@ async def test_a_run_logs_every_event_of_the_contract_with_its_fields_and_at_inf
     assert [line["count"] > 0 for line in lines if line["event"] == "gateway.backfilled"] == [True]
 
 
+def printed(here: Home, message: int, copy: Path) -> list[str]:
+    """What the other commands say about this home; the backup goes to `copy`."""
+    settings = load(here.config, None, {})
+    overview, trace = admin.overview(settings, {}), admin.trace(settings, {}, message)
+    assert trace is not None
+    told = [json.dumps([overview.as_json(), trace.as_json()]), *overview.lines(), *trace.lines()]
+    return [*told, admin.backup(settings, {}, copy)]
+
+
 async def test_the_token_and_foreign_variables_reach_no_log_no_file_no_post_and_no_child(
     world: FakeDiscord, home: MakeHome
 ) -> None:
-    """CONTRACT, What the child sees; `agent.env_pass`; `state.dir`: folders of mode 0700, files 0600."""
+    """CONTRACT, What the child sees; `agent.env_pass`; `state.dir`: folders of mode 0700, files 0600.
+
+    Every sink there is: the log, each request to Discord with its files, all of the state folder and a backup of its
+    ledger, what each other command prints, and what the child was given, wrote and was started with.
+    """
     ann = world.person("ann")
     secrets = {"DISCORD_TOKEN": "some.other.token", "UNRELATED": "some-secret"}
     here = home(log={"level": "debug"})
     async with here.running(environ={**secrets, "PI_CONNECTOR_LANES__CAPACITY": "400"}) as run:
         await run.ready()
-        await run.ended(await world.say(ann, world.dm(ann), "echo hello"))
+        said = await world.say(ann, world.dm(ann), "echo hello")
+        await run.ended(said)
         given = environment(here.children()[0])
         modes = {oct(path.stat().st_mode & 0o777) for path in files_of(here.state)}
+        told = printed(here, said, here.folder / "copy")
         assert await run.stop() == 0
-    told = [*run.raw, *(str(r.body) for r in world.requests), given, here.child_log.read_text()]
-    told += [path.read_bytes().decode("latin-1") for path in files_of(here.state)]
+    told += [*run.raw, *(str((r.body, r.query, r.headers)) for r in world.requests), given, here.child_log.read_text()]
+    told += [path.read_bytes().decode("latin-1") for path in files_of(here.folder)]
     for secret in (world.token, *secrets.values()):
         assert [text for text in told if secret in text] == []
     allowed = {"PATH", "HOME", "LANG", "FAKE_PI_LOG", "PI_CODING_AGENT_DIR", "PI_GENERATION"}

@@ -23,13 +23,14 @@ from engine.events import (
     Read,
     Released,
     Sent,
+    Spent,
     Wedged,
     Write,
 )
 from engine.state import Condition, State
 from engine.turns import Stage
 from engine.wire import Line
-from tests.engine.play import Play, echo, error_of, mark, said, spoke, text_of
+from tests.engine.play import Play, echo, error_of, mark, only, said, spoke, text_of
 
 A_ID = "turn2"
 BUSY_TEXT = error_of("busy")
@@ -277,6 +278,6 @@ GIVEN = ended(Code.ANSWERED, text="for a")
 
 
 def only_spent(turn: str) -> list[Effect]:
-    """The usage of the recorded answer, told beside it."""
-    play = running()
-    return [effect for effect in play.says(spoke("answer", "for a")) if getattr(effect, "turn", "") == turn]
+    """The usage of the recorded answer, told beside it; of a turn that has ended it is nobody's, "" (`Spent`)."""
+    told = only(running().says(spoke("answer", "for a")), Spent)
+    return [replace(spent, turn=turn) for spent in told if isinstance(spent, Spent)]

@@ -23,6 +23,7 @@ from engine.events import (
 )
 from engine.state import deadline
 from engine.turns import Stage
+from tests.engine.head_cells import only_spent
 from tests.engine.play import LIMITS, MS, Play, echo, error_of, lines, only, prompts, said, spoke, text_of
 
 QUICK = Limits(abort_grace=150 * MS, run_grace=300 * MS, turn_timeout=2 * SECOND, tool_timeout=20 * SECOND)
@@ -61,7 +62,7 @@ def test_an_orphan_run_between_prompt_and_response_is_nobodys() -> None:
     play = Play()
     play.ask("a")
     orphan = play.says(said("agent_start"), spoke("echo", "EXT RUN"), said("delta"), spoke("answer", "EXT ANSWER"))
-    assert orphan == [Note("orphan-run")]
+    assert orphan == [Note("orphan-run"), *only_spent("")]
     play.says(said("agent_end"), said("settled"))
     assert play.state.head is not None
     assert play.state.head.stage is Stage.WRITTEN
@@ -77,7 +78,7 @@ def test_an_orphans_settle_releases_nobody_though_the_heads_response_was_read_me
     play.ask("b")
     play.says(said("agent_start"))
     play.started("a")
-    assert play.says(spoke("answer", "EXT ANSWER"), said("agent_end"), said("settled")) == []
+    assert play.says(spoke("answer", "EXT ANSWER"), said("agent_end"), said("settled")) == only_spent("")
     assert play.state.head is not None
     assert play.state.head.stage is Stage.ANSWERED
     play.says(said("agent_start"), echo("a"))

@@ -160,6 +160,20 @@ def test_a_tool_that_waits_for_a_dialog_is_not_hanging() -> None:
     assert advice(play.state, play.now + LONG + 1, LONG) is Advice.INTERRUPT
 
 
+def test_the_time_a_person_took_to_answer_is_no_time_of_the_tool() -> None:
+    play = running(ASKING)
+    play.says(tool("c1"))
+    play.tick(SECOND)
+    play.says(said("confirm", id="d"))
+    play.tick(50 * SECOND)
+    play.says(tool("c2"))
+    play.tick(9 * SECOND)
+    play.give(AnswerDialog("d", confirmed=True))
+    assert [play.now - wait.since for wait in play.state.waits] == [SECOND, 0]
+    assert advice(play.state, play.now + LONG - SECOND, LONG) is Advice.STEER
+    assert advice(play.state, play.now + LONG - SECOND + 1, LONG) is Advice.INTERRUPT
+
+
 # -- dialogs -------------------------------------------------------------------------------------------------------
 
 
@@ -206,7 +220,7 @@ def test_nobody_answers_and_it_is_cancelled_when_it_is_due() -> None:
     play = running(ASKING)
     play.says(said("confirm", id="d"))
     assert play.tick(ASKING.dialog - 1) == []
-    assert play.tick(1) == [Unasked("d"), Write((DialogAnswer("d", cancelled=True),))]
+    assert play.tick(1) == [Unasked("d", timed_out=True), Write((DialogAnswer("d", cancelled=True),))]
 
 
 def test_pi_resolves_a_dialog_with_a_shorter_timeout_itself_and_says_nothing() -> None:
@@ -214,13 +228,13 @@ def test_pi_resolves_a_dialog_with_a_shorter_timeout_itself_and_says_nothing() -
     play = running(ASKING)
     play.says(said("timed", id="d", timeout=1500))
     assert play.tick(1500 * MS - 1) == []
-    assert play.tick(1) == [Unasked("d")]
+    assert play.tick(1) == [Unasked("d", timed_out=True)]
 
 
 def test_a_dialog_with_a_longer_timeout_is_ours_to_cancel() -> None:
     play = running(ASKING)
     play.says(said("timed", id="d", timeout=600_000))
-    assert play.tick(ASKING.dialog) == [Unasked("d"), Write((DialogAnswer("d", cancelled=True),))]
+    assert play.tick(ASKING.dialog) == [Unasked("d", timed_out=True), Write((DialogAnswer("d", cancelled=True),))]
 
 
 def test_a_second_dialog_is_asked_beside_the_first_and_a_doubled_id_is_not() -> None:

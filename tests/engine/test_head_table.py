@@ -205,14 +205,15 @@ CELLS = [
     Cell("dead-running", "a second response", refused(), UNKNOWN, nothing),
     Cell("dead-running", "agent_start", START, note("agent-start-inside-a-run"), nothing),
     Cell(
-        "dead-running", "agent_end", read(spoke("answer", "late"), said("agent_end")), silent,
+        "dead-running", "agent_end", read(spoke("answer", "late"), said("agent_end")),
+        lambda _: only_spent(""),
         run_is(open=False, final=True, last="stop", parts=(runs.Part("a", "late"),)),
     ),
     Cell("dead-running", "agent_end, retry", RETRY, silent, run_is(open=False)),
     Cell("dead-running", "settled, its run open", SETTLED, lost_effects(), lost),
     Cell(
         "dead-running", "settled",
-        read(spoke("answer", "late"), said("agent_end"), said("settled")), over(), freed,
+        read(spoke("answer", "late"), said("agent_end"), said("settled")), over(*only_spent("")), freed,
     ),
     Cell("dead-running", "Stop", STOP, silent, nothing),
     Cell("dead-running", "abort_grace", Tick(), silent, nothing, after=LIMITS.abort_grace),

@@ -203,6 +203,11 @@ async def test_files_go_both_ways_and_a_liar_is_played(world: FakeDiscord) -> No
         assert (big.size, len(await big.read())) == (3, 100)
         with pytest.raises(discord.NotFound):
             await lost.read()
+        world.expire_files()
+        with pytest.raises(discord.NotFound):
+            await big.read()
+        again = await message.channel.fetch_message(message.id)
+        assert len(await again.attachments[1].read()) == 100
         files = [discord.File(__file__, "test.py", description="a test"), discord.File(__file__, "again.py")]
         sent = await message.channel.send("mine", files=files)
         assert world.post(sent.id).files == ("test.py", "again.py")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pytest
@@ -84,6 +85,15 @@ def test_usage_costs() -> None:
     assert (ends[0]["usage"]["input"], ends[0]["usage"]["cost"]["total"]) == (30_000, 0.03 + 0.00002)
 
 
+def test_seen_tells_what_came_with_the_text() -> None:
+    picture = base64.b64encode(b"GIF8 a picture").decode()
+    child = MemoryChild()
+    image = {"type": "image", "data": picture, "mimeType": "image/gif"}
+    child.send({"id": "p1", "type": "prompt", "message": said("seen"), "images": [image]})
+    child.settle()
+    assert answers(child) == [("I see:\nin reply to Bob: hi\nimage/gif, 14 bytes, c9e55ff4151a", "stop")]
+
+
 def test_attach_makes_a_file() -> None:
     child = MemoryChild()
     prompt(child, "attach out/notes.txt")
@@ -133,6 +143,7 @@ def test_abort_in_a_tool() -> None:
         ("tooldialog", {"cancelled": True}, "echo: tooldialog"),
         ("dialog", {"confirmed": True}, "you chose: yes"),
         ("dialog select", {"value": "green"}, "you chose: green"),
+        ("dialog select 30", {"value": "choice 29"}, "you chose: choice 29"),
         ("dialog input", {"value": "typed"}, "you chose: typed"),
         ("dialog editor", {"cancelled": True}, "you chose: nothing"),
         ("hookdialog", {"confirmed": True}, "echo: hookdialog"),

@@ -134,12 +134,15 @@ class CheckedWorld:
                 return [("closed", turn, call)]
             case Asked(turn, dialog):
                 return [("asked", turn, dialog.id)]
-            case Unasked(dialog):
+            case Unasked(dialog, _):
                 return [("unasked", dialog)]
             case Replied(turn, _):
                 return [("replied", turn)]
-            case Progress(turn) | Spent(turn) | Retrying(turn) | Told(turn):
+            case Progress(turn) | Retrying(turn) | Told(turn):
                 assert turn == self.ref.seen_by()
+                return []
+            case Spent(turn):
+                assert turn == (self.ref.seen_by() or "")
                 return []
             case Write(written):
                 return [_written(command) for command in written]

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import ModuleType
 
-from connector import ledger, world
+from connector import lanes, ledger, world
 from connector.lane_base import Base
+from connector.lane_files import Files
 from connector.lane_service import Service
 from connector.lane_stop import Stops
 from connector.lane_told import Told
@@ -18,7 +19,10 @@ from connector.world import World
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """`old` becomes `new` in the function `name` of `owner`; `rule` is what is lost, `seed` a walk that finds it."""
+    """`old` becomes `new` in the function `name` of `owner`; `rule` is what is lost, `seed` a walk that finds it.
+
+    `files`: the people of that walk send files too.
+    """
 
     rule: str
     owner: type | ModuleType
@@ -26,6 +30,7 @@ class Mutant:
     old: str
     new: str
     seed: int = 0
+    files: bool = False
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.name}"
@@ -36,7 +41,7 @@ _END = "self.record(facts.Ended(round_.id, code, detail=detail))"
 
 MUTANTS = (
     Mutant("§3.2 counted before it is written", Service, "write", "self.record(facts.Written", "repr(facts.Written"),
-    Mutant("§2 a repeat is flagged", Service, "write", "noted(round_.text, note)", "round_.text"),
+    Mutant("§2 a repeat is flagged", Service, "write", "noted(shown, note)", "shown"),
     Mutant("§2.4 the gate", Service, "gated", "if until > self.now and", "if until < 0 and"),
     Mutant("§2.4 one probe", Service, "gated", "self.at_child(probe)", "False"),
     Mutant("§6 nothing new going down", Service, "serve", "if self.draining or self.stopping:", "if False:"),
@@ -46,7 +51,7 @@ MUTANTS = (
     Mutant("32 another write of the round", Told, "round_of", "or str(round_.writes) != write", ""),
     Mutant("22 a tool's start", Told, "by_evidence", "round_.tool or round_.posted", "round_.posted", seed=10),
     Mutant("§6 by evidence", Told, "by_evidence", "self.again(round_, code)", "pass"),
-    Mutant("§1.16 a further answer", Lanes, "post_done", "and not self.runs_on(round_)", "", seed=33),
+    Mutant("§1.16 a further answer", Lanes, "post_done", "and not self.runs_on(round_)", "", seed=91),
     Mutant("20 the end after the posts", Told, "released", "self.delivered", "repr", seed=14),
     Mutant("§2.1 steps are spent", Told, "provider_failed", "round_.steps < len(self.rules.backoff)", "True", seed=6),
     Mutant("§2.4 the gate is recorded", Told, "back_off", "self.record(facts.Gated", "repr(facts.Gated"),
@@ -95,6 +100,20 @@ MUTANTS = (
         "replace(round_, cut=True)",
     ),
     Mutant("26 the front of its lane", World, "_placed", "if not round_.writes:", "if True:"),
+    Mutant("26 a message before its files", Service, "serve", "and self.here(round_)", "", files=True),
+    Mutant("its own pictures", Files, "images", "self.at_hand.images if", "() if", files=True),
+    Mutant("pictures are brought again", Files, "here", "not self.holds(round_)", "False", files=True),
+    Mutant("what is not given is said", Files, "told_of_files", "if given.missed:", "if False:", files=True),
+    Mutant("27 a fetch that is over", Files, "brought", "self.fetching.discard(given.round)", "pass", files=True),
+    Mutant("26 not into a run before its files", lanes, "joins", "and not round_.unfetched", "", files=True),
+    Mutant(
+        "15 a stopped round says no more",
+        Stops,
+        "drop_owed",
+        "self.out.append(Withdraw(round_.id))",
+        "pass",
+        files=True,
+    ),
     Mutant(
         "lanes have the last word", ledger, "load", "world.append(facts.LaneKnown", "world.insert(0, facts.LaneKnown"
     ),

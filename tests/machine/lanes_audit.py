@@ -7,12 +7,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from connector import facts
-from connector.lane_base import LaneRules
+from connector.lane_base import SECOND, LaneRules
 from connector.lane_effects import Effect, Log, Post, Tell
-from connector.lane_events import Input, Shutdown, StopAsked, Tick
+from connector.lane_events import Input, PlaceGone, Shutdown, StopAsked, Tick
 from connector.world import AT_CHILD, Phase, World
 from engine import events as engine
 from engine.events import Code
+
+BESIDE = ("lost", "cap-person", "cap-lane", "cap-total")
+"""Kinds of posts that are no end of their round."""
 
 
 @dataclass(slots=True)
@@ -37,6 +40,7 @@ class Story:
     note: str = ""
     ends: list[facts.Ended] = field(default_factory=list)
     owed: list[facts.Owed] = field(default_factory=list)
+    fetched: list[facts.Fetched] = field(default_factory=list)
 
     def uncharge(self) -> None:
         if self.last == "attempt":
@@ -59,6 +63,10 @@ class Audit:
     probing: set[str] = field(default_factory=set)
     going_down: bool = False
     redirects: dict[int, int] = field(default_factory=dict)
+    now: int = 0
+    spent: Counter[tuple[int, str, str]] = field(default_factory=Counter)
+    extra: dict[tuple[int, str, str], float] = field(default_factory=dict)
+    held_back: set[tuple[str, str, int]] = field(default_factory=set)
 
     # -- facts -----------------------------------------------------------------------------------------------------
 
@@ -86,6 +94,12 @@ class Audit:
                 self.going_down = True
             case facts.Up():
                 self.going_down, self.probing = False, set()
+            case facts.Spent(lane=lane, person=person, day=day, cost=cost):
+                for scope, name in (("person", str(person)), ("lane", lane), ("total", "")):
+                    self.spent[day, scope, name] += cost  # type: ignore[assignment]  # a Counter counts anything
+            case facts.Extended(scope=scope, key=name, day=day, extra=extra):
+                assert extra > self.extra.get((day, scope, name), 0.0), "a cap's extension adds to it"
+                self.extra[day, scope, name] = extra
             case facts.Dropped(key):
                 self.dropped.add(key)
             case facts.Gated(provider, model, until):
@@ -115,6 +129,8 @@ class Audit:
                 story.tool = True
             case facts.Moved():
                 story.moved = True
+            case facts.Fetched():
+                story.fetched.append(fact)
             case facts.Hurried():
                 story.hurried = True
             case facts.StopMarked():
@@ -125,6 +141,10 @@ class Audit:
                 story.ends.append(fact)
                 self.pending.discard(fact.round)
                 assert len(story.ends) == 1, "20: exactly one terminal state"
+            case facts.Capped(name, scope, day):
+                assert self.capped(story.claim), "only what is over a cap is held back"
+                assert (name, scope, day) not in self.held_back, "one notice of a cap on a day"
+                self.held_back.add((name, scope, day))
             case facts.Owed():
                 self.posts(story, fact)
             case _:
@@ -133,7 +153,9 @@ class Audit:
     def written(self, story: Story, fact: facts.Written) -> None:
         assert not story.stopped, "15, 18: written after Stop's mark"
         assert not story.ends, "20: a round that has ended is written again"
+        assert not self.capped(story.claim), "spend.*: written although a cap is reached"
         assert not story.forbidden, "22: run again although its tool had started"
+        assert story.fetched or not story.claim.files, "a message before its files"
         assert story.back, "§4: both steered and prompted, or written twice"
         story.back = story.waits = False
         if not story.writes and not story.moved:
@@ -152,7 +174,17 @@ class Audit:
         for other in self.stories.values():
             if other.claim.lane != story.claim.lane or other.order >= story.order:
                 continue
-            assert other.ends or (other.writes and not other.waits), "26: first writes follow arrival"
+            held = self.capped(other.claim)
+            assert held or other.ends or (other.writes and not other.waits), "26: first writes follow arrival"
+
+    def capped(self, claim: facts.Claimed) -> bool:
+        """CONTRACT `spend.*`, by the recorded costs of this day (UTC) and what operators added."""
+        caps, day = self.rules.spend, self.now // (86_400 * SECOND)
+        scopes = (caps.person, "person", str(claim.author)), (caps.lane, "lane", claim.lane), (caps.total, "total", "")
+        return any(
+            cap and self.spent[day, scope, name] >= cap + self.extra.get((day, scope, name), 0.0)
+            for cap, scope, name in scopes
+        )
 
     def posts(self, story: Story, owed: facts.Owed) -> None:
         assert not (story.stopped and owed.kind == "answer"), "15: an answer is owed after Stop's mark"
@@ -207,17 +239,25 @@ class Audit:
                     self.behind_the_gate(story, now)
                 assert isinstance(tell.given.work, engine.Text)
                 told = tell.given.work.message
+                self.with_files(story, told, [image.data for image in tell.given.work.images])
                 assert story.claim.text.splitlines()[0] == told.splitlines()[0], "33: the text of its own message"
                 if story.writes[-1].reask:
                     assert "sent again" in told, "§2.1: a re-ask is flagged"
                 assert not story.note or story.note in told or story.writes[-1].reask, "§6: flagged as a repeat"
             case engine.Fail(turn, Code.STOPPED):
-                assert isinstance(given, StopAsked)
+                assert isinstance(given, StopAsked | PlaceGone)
             case engine.Fail(_, code):
                 assert code in {Code.INTERRUPTED, Code.RESTART}
                 assert (code is Code.RESTART) or not isinstance(given, Tick)
             case _:
                 pass
+
+    def with_files(self, story: Story, told: str, images: list[str]) -> None:
+        """The text names every file by its last fate, and its own pictures go with it."""
+        last = story.fetched[-1] if story.fetched else facts.Fetched("", ())
+        assert all(f"\n[{line}]\n" in told for line in last.lines)
+        assert (told.count("\n[file"), told.count("\n[picture")).count(0) >= 1, "one fate of a file"
+        assert images == list(last.pictures), "its own pictures, all of them"
 
     def behind_the_gate(self, story: Story, now: int) -> None:
         """§2.4: nobody runs into the wall, and one lane goes first; "Retry now" is a person's own wish."""
@@ -262,7 +302,10 @@ class Audit:
         """Every accepted message has ended, in exactly one way that a person sees (CONTRACT)."""
         for name, story in self.stories.items():
             assert len(story.ends) == 1, f"27: {name} never ended"
-            code, posts = story.ends[0].code, [owed for owed in story.owed if "/lost/" not in owed.key]
+            code, posts = story.ends[0].code, [owed for owed in story.owed if not beside(owed)]
+            said = [owed for owed in story.owed if "/notice/" in owed.key and beside(owed)]
+            lost = [one for one in story.fetched if one.lines[0].endswith("lost")]
+            assert len(said) == len(lost), "what the agent does not get is said"
             kinds = {owed.kind for owed in posts}
             match code:
                 case "answered":
@@ -272,9 +315,14 @@ class Audit:
                 case "handled":
                     assert len(posts) <= 1
                 case "stopped":
-                    said = [owed for owed in posts if owed.kind != "answer"]
-                    assert len(said) == 1, (name, posts)
-                    assert said[0].text.startswith("Stopped")
+                    receipts = [owed for owed in posts if owed.kind != "answer"]
+                    assert len(receipts) == 1, (name, posts)
+                    assert receipts[0].text.startswith("Stopped")
                 case _:
                     assert len(posts) == 1, (name, code, posts)
                     assert kinds == {"notice"}, (name, code, posts)
+
+
+def beside(owed: facts.Owed) -> bool:
+    """Whether a post is not about the end of its round: of an answer that is lost, of files that are not given."""
+    return owed.key.split("/")[-2] in BESIDE or ("/notice/" in owed.key and not owed.key.endswith("/notice/1"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from engine import events as engine
 from engine.events import Code, Effect, Outcome
-from engine.pi import Response
+from engine.pi import Cost, Response, Usage
 from engine.state import Advice
 
 MODEL = {"provider": "acme", "id": "large"}
@@ -39,6 +39,7 @@ class Child:
     steered_out: set[str] = field(default_factory=set)
     prompts: int = 0
     aborts: int = 0
+    cost: float = 0.0
     out: list[Effect] = field(default_factory=list)
 
     @property
@@ -174,6 +175,10 @@ class Child:
 
     def answer(self, *, apart: bool = False, settles: bool = True) -> None:
         """The run is final: one answer for all, or one `apart` for each; it settles now or later."""
+        if self.cost:
+            usage = Usage(10, 1, 11, Cost(self.cost))
+            owner = self.head if self.failed is None else ""
+            self.out.append(engine.Spent(owner, MODEL["provider"], MODEL["id"], usage))
         if self.failed is None:
             owners = [turn for turn in (self.head, *self.joined) if turn not in self.ended]
             for turn in owners:

@@ -6,7 +6,7 @@ audited; a crash loads the lanes from the ledger's own SQL.
 
 import sqlite3
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from connector import chain, facts, ledger
@@ -17,6 +17,8 @@ from connector.lane_effects import (
     Behind,
     Effect,
     ErrandDone,
+    Fetch,
+    FilesOver,
     Log,
     OpenThread,
     Post,
@@ -28,11 +30,24 @@ from connector.lane_effects import (
     Typing,
     Withdraw,
 )
-from connector.lane_events import ChildDown, ChildSays, ChildUp, Input, PostDone, Recover, StopAsked, ThreadDone
+from connector.lane_events import (
+    Brought,
+    ChildDown,
+    ChildSays,
+    ChildUp,
+    Input,
+    Missed,
+    PostDone,
+    Recover,
+    StopAsked,
+    ThreadDone,
+)
 from connector.lanes import Lanes, Stepped
 from connector.world import AT_CHILD, Phase, Round, World
 from engine import events as engine
+from engine.commands import Image
 from engine.events import Code
+from engine.state import Advice
 from tests.machine.lanes_audit import Audit
 from tests.machine.lanes_child import Child
 
@@ -60,6 +75,8 @@ class Ground:
 
     rules: LaneRules = RULES
     now: int = START
+    cost: float = 0.0
+    files: bool = False
 
     def __post_init__(self) -> None:
         self.db = sqlite3.connect(":memory:", isolation_level=None)
@@ -92,6 +109,7 @@ class Ground:
         self.inbox: deque[Input] = deque()
         self.children, self.posts, self.withdrawn, self.threads, self.quit = {}, {}, set(), {}, None
         self.typing, self.undone = set(), set()
+        self.fetches: set[str] = set()
         known = ledger.load(self.db)
         in_row = chain.in_a_row(known.chain, WEDGE_GAP)
         # By its module, so that a mutant can take its place.
@@ -132,6 +150,7 @@ class Ground:
     def step(self, given: Input) -> Stepped | None:
         """One step, its transaction, its effects; None where the process was killed in it."""
         before = dict(self.lanes.world.rounds)
+        self.audit.now = self.now
         stepped = self.lanes.step(given, self.now, self.dice)
         if self.kill_at == 0:
             self.unrecorded = True
@@ -191,7 +210,7 @@ class Ground:
                 alive = [kid for kid in self.children.values() if kid.alive]
                 assert lane not in {kid.lane for kid in alive}, "one child of a lane"
                 assert len(alive) < self.rules.max_children
-                self.children[child] = Child(lane, child, session=self.lanes.world.lane(lane).session)
+                self.children[child] = Child(lane, child, session=self.lanes.world.lane(lane).session, cost=self.cost)
                 self.inbox.append(ChildUp(lane, child, 100 + child, f"born {child}"))
             case Retire(_, child):
                 kid = self.children[child]
@@ -203,6 +222,10 @@ class Ground:
                 kid = self.children[child]
                 if kid.alive:
                     self.obey(kid, given)
+            case Fetch(round_, lane):
+                assert round_ not in self.fetches, "one fetch of a round at a time"
+                self.fetches.add(round_)
+                self.inbox.append(self.fetched(round_, lane))
             case OpenThread(parent, message):
                 self.threads[message] = parent
             case Post(owed):
@@ -217,8 +240,30 @@ class Ground:
             case Quit():
                 assert self.quit is None
                 self.quit = effect
-            case Amend() | React() | Log() | Behind() | ErrandDone():
+            case Amend() | FilesOver() | React() | Log() | Behind() | ErrandDone():
                 pass
+
+    def fetched(self, round_: str, lane: str) -> Brought:
+        """What becomes of a round's file; of every seventh the picture is gone when it is brought once more."""
+        story = self.audit.stories[round_]
+        number = story.claim.message
+        kind = ("lost", "saved", "picture")[number % 3]
+        if kind == "picture" and number % 7 == 0 and story.fetched:
+            kind = "lost"
+        name = f"{number}-1.png"
+        match kind:
+            case "lost":
+                return Brought(round_, lane, (f"file {number} lost",), missed=(Missed("f", "gone"),), some=False)
+            case "saved":
+                return Brought(round_, lane, (f"file {number} saved",))
+            case _:
+                return Brought(round_, lane, (f"picture {number}",), (name,), (Image(name, "image/png"),))
+
+    def advice(self, lane: str) -> Advice:
+        for kid in self.children.values():
+            if kid.lane == lane and kid.alive:
+                return kid.advise(self.now, LONG_WAIT)
+        return Advice.QUEUE
 
     def obey(self, kid: Child, given: object) -> None:
         if isinstance(given, engine.Submit):
@@ -249,6 +294,9 @@ class Ground:
     def deliver(self) -> None:
         """The oldest input of the inbox is stepped."""
         given = self.inbox.popleft()
+        if isinstance(given, Brought):
+            self.fetches.discard(given.round)
+            given = replace(given, advice=self.advice(given.lane))
         if isinstance(given, ChildDown | ChildSays):
             there = [r for r in self.lanes.world.rounds.values() if r.phase in AT_CHILD and r.child == given.child]
             down = isinstance(given, ChildDown)
@@ -281,7 +329,7 @@ class Ground:
             self.inbox.append(PostDone(facts.Dropped(key, refused)))
             return
         assert owed.channel < 1000 or owed.channel in self.opened, "31: there is no such thread"
-        if owed.kind == "answer" and story is not None:
+        if owed.kind != "receipt" and story is not None:
             assert not story.receipt, "15: posted after Stop's receipt"
         if owed.kind == "receipt" and story is not None:
             story.receipt = True

@@ -11,7 +11,6 @@ from connector import facts
 from connector.lane_base import SECOND, LaneRules, Stand
 from connector.lane_events import Arrived, ChildDown, StopAsked, Tick
 from connector.lanes import Stepped
-from engine.state import Advice
 from tests.machine.lanes_child import Child
 from tests.machine.lanes_ground import LONG_WAIT, RULES, Ground
 
@@ -27,6 +26,8 @@ class Sim(Ground):
         number = self.messages
         if not thread and int(lane) > 1000:
             self.opened.add(int(lane))
+        files = (facts.File(number, "f", 9),) if self.files and number % 4 else ()
+        asked = "" if files and number % 5 == 0 else f"please do {number}"
         parent = int(lane) if thread else 0
         channel = number if thread else int(lane)
         return facts.Claimed(
@@ -37,17 +38,12 @@ class Sim(Ground):
             reply_to=number,
             author=author,
             author_name=f"person {author}",
-            text=f"[discord] #{lane} · person {author} ({author}) · {number}\n\nplease do {number}",
+            text=f"[discord] #{lane} · person {author} ({author}) · {number}\n\n{asked}",
             at=self.now,
             bot=bot,
             parent=parent,
+            files=files,
         )
-
-    def advice(self, lane: str) -> Advice:
-        for kid in self.children.values():
-            if kid.lane == lane and kid.alive:
-                return kid.advise(self.now, LONG_WAIT)
-        return Advice.QUEUE
 
     def arrive(self, lane: str, author: int = 1, *, bot: bool = False, thread: bool = False) -> str:
         claim = self.claim(lane, author, bot=bot, thread=thread)

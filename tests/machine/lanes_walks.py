@@ -10,11 +10,13 @@ from connector.lane_events import (
     Cancel,
     ChildDown,
     ChildSays,
+    Deleted,
     Fault,
     Forget,
     Hurry,
     MoveFirst,
     Overlooked,
+    PlaceGone,
     PostDone,
     Rewrite,
     SessionGone,
@@ -103,7 +105,7 @@ def act_on_round(sim: Sim, n: int) -> None:
     elif what == 3:
         sim.step(Cancel(name))
     elif what == 4:
-        sim.step(Cancel(name, silent=True))
+        sim.step(Deleted(sim.lanes.world.rounds[name].message))
     elif what < 7:
         sim.step(MoveFirst(name))
     else:
@@ -123,6 +125,9 @@ def odd(sim: Sim, n: int) -> None:
                 sim.step(SessionGone(starting[0].lane))
         case 3 if n % 10 == 3:
             sim.step(Shutdown())
+        case 5 if n % 24 == 5:
+            if threads := sorted(sim.lanes.world.threads):
+                sim.step(PlaceGone(threads[n % len(threads)]))
         case 4 if n % 20 == 4:
             sim.step(Fault("something of ours"))
         case _:
@@ -294,7 +299,9 @@ def crash(sim: Sim, n: int) -> None:
         sim.kill_at = n % 5
 
 
-MOVES: tuple[tuple[int, Callable[[Sim, int], None]], ...] = (
+Moves = tuple[tuple[int, Callable[[Sim, int], None]], ...]
+
+MOVES: Moves = (
     (9, arrive),
     (2, arrive_in_thread),
     (3, arrive_together),
@@ -324,12 +331,13 @@ def move(sim: Sim, act: Callable[[Sim, int], None], n: int) -> None:
         sim.restart()
 
 
-def walk(seed: int, steps: int = 200, sim: Sim | None = None) -> Sim:
+def walk(seed: int, steps: int = 200, sim: Sim | None = None, more: Moves = ()) -> Sim:
     """A random walk from a seed, to its rest; the same every time."""
     chance = random.Random(seed)
     sim = sim or Sim()
-    acts = [act for _, act in MOVES]
-    weights = [weight * (1 if act in ALWAYS else chance.choice((0, 1, 1, 2, 4))) for weight, act in MOVES]
+    moves = (*MOVES, *more)
+    acts = [act for _, act in moves]
+    weights = [weight * (1 if act in ALWAYS else chance.choice((0, 1, 1, 2, 4))) for weight, act in moves]
     tools, answers, later, errors = (chance.choice((0, 1, 2, 6)) for _ in range(4))
     sim.taste = (tools, answers, later, errors)
     try:

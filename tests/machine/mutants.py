@@ -219,6 +219,10 @@ MUTANTS = (
         "first += self.cancelling(list(self.s.dialogs))", "first += []",
     ),
     mutant(
+        "a tool ages while a person is asked", "§5", "moves",
+        "self.set(waits=waits.paused(self.s.waits, closing.since, self.now))", "pass",
+    ),
+    mutant(
         "a held turn has no timeout", "§1.10", "core",
         "if not turn.written and now >= turn.since + s.limits.turn_timeout:", "if False:",
     ),

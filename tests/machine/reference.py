@@ -22,7 +22,7 @@ class Reference(Verbs):
             self.wedge()
         if self.phase != "live":
             return
-        for name, (due, ours, _) in [*self.dialogs.items()]:
+        for name, (due, ours, _, _) in [*self.dialogs.items()]:
             if now >= due:
                 self.shut(name)
                 self.life = now
@@ -291,7 +291,7 @@ class Reference(Verbs):
             self.must.append(("write", "cancel", dialog))
             return
         ours = not 0 < timeout <= self.limits.dialog
-        self.dialogs[dialog] = (self.now + (self.limits.dialog if ours else timeout), ours, owner)
+        self.dialogs[dialog] = (self.now + (self.limits.dialog if ours else timeout), ours, owner, self.now)
         self.must.append(("asked", owner, dialog))
 
     def exited(self) -> None:

@@ -82,7 +82,7 @@ class Verbs:
         self.queue: list[Entry] = []
         self.run: Wire | None = None
         self.waits: dict[str, int] = {}
-        self.dialogs: dict[str, tuple[int, bool, str]] = {}
+        self.dialogs: dict[str, tuple[int, bool, str, int]] = {}
         self.compacting = self.retrying = False
         self.steers: list[Line] = []
         self.clears: list[Asking] = []
@@ -160,7 +160,7 @@ class Verbs:
         if self.phase == "starting":
             dues.append(max(self.born, self.life) + self.limits.turn_timeout)
         elif self.phase == "live":
-            dues += [due for due, _, _ in self.dialogs.values()]
+            dues += [due for due, _, _, _ in self.dialogs.values()]
             if (residue := self.residue_due()) is not None:
                 dues.append(residue)
             if self.run is not None and not self.run.own:
@@ -254,10 +254,12 @@ class Verbs:
         self.abort_orphan()
 
     def not_of_the_head(self) -> list[str]:
-        return [name for name, (_, _, turn) in self.dialogs.items() if self.head is None or turn != self.head.name]
+        return [name for name, (_, _, turn, _) in self.dialogs.items() if self.head is None or turn != self.head.name]
 
     def shut(self, dialog: str) -> None:
-        del self.dialogs[dialog]
+        asked = self.dialogs.pop(dialog)[3]
+        for call, opened in self.waits.items():  # §5: a tool that waits for a dialog is not hanging
+            self.waits[call] = opened + self.now - max(opened, asked)
         self.must.append(("unasked", dialog))
 
     def cancel(self, dialogs: list[str]) -> None:
@@ -327,7 +329,7 @@ class Verbs:
             self.run_over()
         else:
             own = run is not None and run.own
-            self.cancel([name for name, (_, _, turn) in self.dialogs.items() if own or turn == head.name])
+            self.cancel([name for name, (_, _, turn, _) in self.dialogs.items() if own or turn == head.name])
             if run is not None and run.own:
                 run.own, run.parts, run.since = False, [(None, [])], self.now
         self.queue.pop(0)

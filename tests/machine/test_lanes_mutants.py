@@ -3,6 +3,7 @@
 import pytest
 
 from tests.machine.lane_mutants import MUTANTS, Mutant, planted
+from tests.machine.lanes_machine import Sim
 from tests.machine.lanes_walks import walk
 
 WALKS = 60
@@ -13,7 +14,7 @@ def caught(mutant: Mutant) -> str:
     with planted(mutant):
         for seed in (mutant.seed, *range(WALKS)):
             try:
-                walk(seed)
+                walk(seed, sim=Sim(files=mutant.files))
             except Exception as error:  # noqa: BLE001 - a mutant may break in any way at all
                 return f"walk {seed}: {type(error).__name__} {error}"
     return ""
@@ -24,10 +25,11 @@ def test_a_mutant_is_caught(mutant: Mutant) -> None:
     assert caught(mutant)
 
 
+@pytest.mark.parametrize("files", [False, True])
 @pytest.mark.parametrize("half", [0, 1])
-def test_the_unmutated_control_passes(half: int) -> None:
+def test_the_unmutated_control_passes(half: int, *, files: bool) -> None:
     for seed in range(half, WALKS, 2):
-        walk(seed)
+        walk(seed, sim=Sim(files=files))
 
 
 def test_there_are_enough_of_them_and_no_two_are_the_same() -> None:

@@ -14,10 +14,10 @@ from typing import Any
 from connector import facts
 from connector.ledger import Ledger
 from connector.ports import Part
-from connector.posting import made
+from connector.post_parts import made
 from engine import processes
 from fakes import behaviour
-from fakes.discord import FakeDiscord, Person, Place, Post
+from fakes.discord import FakeDiscord, Person, Place, Post, Upload
 from fakes.discord_faults import Fault, Hang
 from fakes.program import Home, Running
 from fakes.script import plan
@@ -128,9 +128,10 @@ class Scene:
         await ledger.commit([facts.Seen(place.id, place.id) for place in places], at=1)
         await ledger.close()
 
-    async def ask(self, person: Person, place: Place, text: str) -> None:
-        """Say one line to the bot."""
-        message = await self.world.say(person, place, text, mention=place.guild_id is not None)
+    async def ask(self, person: Person, place: Place, text: str, *files: Upload) -> None:
+        """Say one line to the bot, perhaps with files."""
+        mention = place.guild_id is not None
+        message = await self.world.say(person, place, text, mention=mention, attachments=files)
         opens = self.threads and place.guild_id is not None and place.parent_id is None
         lane = replace(place, id=message, parent_id=place.id) if opens else place
         self.asked.append(Asked(message, lane, text, answer_to(text)))

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from fakes.discord import Person
+from fakes.discord import Person, Upload
 from fakes.program import Home, discord
-from tests.system.crash_laws import hold, hold_steered
+from tests.system.crash_laws import hold, hold_steered, read
 from tests.system.crash_scenes import LANES, MESSAGES, REACTIONS, THREADS, Act, Life, Scene
 
 pytestmark = pytest.mark.timeout(150)
@@ -71,6 +71,7 @@ THREADS_OPEN = [
     Life(request=("POST", THREADS, 2, False)),
     Life(request=("POST", THREADS, 2, True)),
 ]
+FILES = points("Fetch:1", "Fetch:2", "Fetched:1", "Fetched:2")
 SEEDS = range(6)
 
 
@@ -202,5 +203,30 @@ def test_kill_while_threads_open(life: Life, tmp_path: Path) -> None:
             threads = [place.id for place in played.world.threads(channel)]
             assert sorted(threads) == [one.id for one in played.asked]
             assert played.world.posts(channel) == []
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize("life", FILES, ids=str)
+def test_kill_while_files_are_fetched(life: Life, tmp_path: Path) -> None:
+    """Each line is asked once with its own file, in its order, and the inbox holds each file whole and once."""
+
+    async def play() -> None:
+        async with scene(tmp_path) as (played, ann, _):
+            place = played.world.dm(ann)
+            await played.known(place)
+
+            async def lines(_: object) -> None:
+                for number in range(3):
+                    await played.ask(ann, place, f"echo {number}", Upload("f.txt", b"%d" % number * 9))
+
+            await played.live(life, lines)
+            await played.settle()
+            hold(played, 1)
+            inbox = played.home.state / "inbox" / str(place.id)
+            whole = {f"{one.id}-1.txt": b"%d" % number * 9 for number, one in enumerate(played.asked)}
+            assert {path.name: path.read_bytes() for path in inbox.iterdir()} == whole
+            named = {message: text.split("/")[-1].split("]")[0] for message, text in read(played.home)}
+            assert named == {one.id: f"{one.id}-1.txt" for one in played.asked}
 
     asyncio.run(play())

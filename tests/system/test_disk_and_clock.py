@@ -107,7 +107,7 @@ async def test_a_disk_that_refuses_in_a_turn_delays_its_answer_and_no_stop(world
     here = home(tmp_path, world)
     async with here.running() as run:
         await run.ready()
-        [cut] = await ask(world, ann, "slow 300")
+        [cut] = await ask(world, ann, "slow 1000")
         await run.logged("turn.started")
         with refusing(run):
             [later] = await ask(world, ann, "echo later")
@@ -116,7 +116,7 @@ async def test_a_disk_that_refuses_in_a_turn_delays_its_answer_and_no_stop(world
             assert run.of("connector.stopped")[0]["reason"] == "asked to stop while the ledger could not be written"
     async with here.running() as run:
         await run.ended(cut, later)
-        assert (await told(world, place, 3))[1:] == [("echo: slow 300", cut), ("echo: later", later)]
+        assert (await told(world, place, 3))[1:] == [("echo: slow 1000", cut), ("echo: later", later)]
         assert await run.stop() == 0
 
 

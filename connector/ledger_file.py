@@ -1,0 +1,39 @@
+"""What the ledger's file and its disk say: damage, troubles that may pass, the refusal; it writes no fact."""
+
+import contextlib
+import sqlite3
+from pathlib import Path
+
+from connector.exits import Refusal
+
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_PASSING = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
+
+
+def damaged(error: Exception) -> bool:
+    """Whether it is the file itself that is broken: no further try mends that."""
+    return _code(error) in _DAMAGED
+
+
+def passing(error: Exception) -> bool:
+    """Whether it is the disk that refuses, full or failing: it may say otherwise later."""
+    return _code(error) in _PASSING
+
+
+def _code(error: Exception) -> int:
+    """SQLite's primary code; 0 for what is none of its errors."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+def unusable(path: Path, error: Exception) -> Refusal:
+    """The refusal of a ledger that cannot be read or written."""
+    return Refusal(
+        f"the ledger {path} cannot be used: {error}",
+        "restore it from a copy (pi-connector backup), or move it away to start with an empty one",
+    )
+
+
+def wipe(db: sqlite3.Connection) -> None:
+    """Empty the log, in which what was erased still stands; while somebody reads it, that waits for the next time."""
+    with contextlib.suppress(sqlite3.Error):  # what was committed is not undone by a log that stays
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

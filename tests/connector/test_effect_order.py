@@ -1,0 +1,23 @@
+"""The order in which one batch's effects are performed: waited for, seen, written down."""
+
+from connector.lane_effects import Effect, Log, React, Retire, Typing, Withdraw
+from connector.performing import rank
+
+
+def test_what_is_waited_for_comes_first_then_the_signs_then_the_log_each_in_its_own_order() -> None:
+    effects: list[Effect] = [
+        Log("message.accepted"),
+        React(5, 70, "accepted"),
+        Retire("5", 1),
+        Log("turn.sent"),
+        Typing(5, on=True),
+        Withdraw("70"),
+    ]
+    assert sorted(effects, key=rank) == [
+        Retire("5", 1),
+        Withdraw("70"),
+        React(5, 70, "accepted"),
+        Typing(5, on=True),
+        Log("message.accepted"),
+        Log("turn.sent"),
+    ]
