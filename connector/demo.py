@@ -111,7 +111,7 @@ async def _serve(
         world.channel(name)
 
     def about() -> dict[str, Any]:
-        state = "up" if keeper.ready.is_set() else "starting" if keeper.starts < 2 else "starting again"
+        state = "up" if keeper.ready.is_set() else "starting again" if keeper.begun.is_set() else "starting"
         return {"state": state, "starts": keeper.starts, "notes": list(keeper.notes), "child": child}
 
     tour, words = (TOUR, dict(WORDS)) if child == "fake" else ((), {})

@@ -100,12 +100,12 @@ class Keeper:
             self.ready.clear()
             code = await self._live()
             if code == ExitCode.STOPPED:
-                raise Over("the connector was stopped")
+                raise self._over("the connector was stopped")
             if code in {ExitCode.USAGE, ExitCode.REFUSED}:
-                raise Over(f"the connector refuses to run: {self._why or self._words()}")
+                raise self._over(f"the connector refuses to run: {self._why or self._words()}")
             tries = 0 if self.ready.is_set() else tries + 1
             if tries >= TRIES:
-                raise Over(f"the connector cannot be started: {self._words()}")
+                raise self._over(f"the connector cannot be started: {self._words()}")
             how = f"exited with {code}" if code >= 0 else f"died of signal {-code}"
             why = f" ({self._why})" if self._why else ""
             self._note(f"the connector {how}{why}; starting it again, as systemd would")
@@ -188,6 +188,10 @@ class Keeper:
             self._last.append(words)
             if event not in _QUIET:
                 self._note(words)
+
+    def _over(self, text: str) -> Over:
+        self.notes.append((time.time(), text))  # whoever gets Over says it on standard error
+        return Over(text)
 
     def _note(self, text: str) -> None:
         self.notes.append((time.time(), text))

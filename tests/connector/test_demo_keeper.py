@@ -25,7 +25,8 @@ def kept(tmp_path: Path, code: str, monkeypatch: pytest.MonkeyPatch) -> tuple[st
             try:
                 await keeper.until(asyncio.Event().wait())
             except Over as over:
-                return str(over)
+                last = keeper.notes[-1][1]
+                return str(over) if last == str(over) else f"{over}; but the page shows {last}"
         return NEVER
 
     return asyncio.run(main()), notes

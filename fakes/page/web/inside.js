@@ -27,7 +27,7 @@ export function drawInside() {
   const at = panel.scrollTop;
   const parts = [h("header", {}, h("h2", {}, "Inside"), h("button", { type: "button", class: "plain close", onclick: () => $("open-inside").click(), "aria-label": "Close" }, "✕")), process()];
   if (told?.lanes !== undefined) {
-    parts.push(section("Lanes", told.lanes.length > 0 ? told.lanes.map(lane) : h("p", { class: "small" }, "Nothing runs or waits, and no agent is up.")));
+    parts.push(section("Lanes", told.lanes.length > 0 ? busyFirst(told.lanes).map(lane) : h("p", { class: "small" }, "Nothing runs or waits, and no agent is up.")));
     if (told.gates.length > 0) parts.push(section("Provider limits", told.gates.map(gate)));
     parts.push(section("Ledger, newest first", h("ol", { class: "facts" }, [...told.facts].reverse().map(fact))));
   }
@@ -49,6 +49,10 @@ function process() {
   return section("Connector", h("p", { class: "process" }, words.join(" · ")),
     about.notes?.length > 0 ? h("ol", { class: "facts" }, [...about.notes].reverse().map(([at, text]) => h("li", {}, clock(new Date(at * 1000).toISOString()), ` ${text}`))) : null);
 }
+
+const busy = (one) => Number(one.head !== null || one.queue.length > 0 || one.others.length > 0);
+
+const busyFirst = (lanes) => [...lanes].sort((one, other) => busy(other) - busy(one));
 
 function lane(one) {
   const children = one.children.map((child) => h("li", { class: "child" }, `agent ${child.child}, process ${child.pid}: ${child.state}`));

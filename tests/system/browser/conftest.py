@@ -93,9 +93,8 @@ def picture() -> Keep:
     def keep(page: Page, name: str) -> None:
         if folder is not None:
             shown = Image.open(io.BytesIO(page.screenshot()))
-            # 64 colours are enough for a page, and keep the repository small.
-            shown.convert("P", palette=Image.Palette.ADAPTIVE, colors=64).save(
-                Path(folder) / f"{name}.png", optimize=True
-            )
+            # 128 colours are enough for a page, and keep the repository small.
+            few = shown.convert("RGB").quantize(128, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+            few.save(Path(folder) / f"{name}.png", optimize=True)
 
     return keep

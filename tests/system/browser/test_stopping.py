@@ -9,26 +9,34 @@ from playwright.sync_api import Page, expect
 from tests.system.browser.windows import Demo, Keep, Open, in_thread, of_bot, say, up
 
 
-def test_stop_in_a_run(page: Page) -> None:
-    in_thread(page, "hang until somebody presses Stop")
-    of_bot(page, "began").get_by_role("button", name="Stop").click()
-    expect(of_bot(page, "Stopped by @ada: running turn")).to_be_visible()
-    expect(of_bot(page, re.compile("^.*stopped · 0 tools"))).to_be_visible()
+def test_stop_in_a_run(page: Page, picture: Keep) -> None:
+    page.get_by_role("button", name="Inside", exact=True).click()
+    in_thread(page, "tool 600000 bash until somebody presses Stop")
+    card = of_bot(page, "bash sleep 600.000")
+    lane = page.locator("#inside .lane").filter(has_text="until somebody presses Stop")
+    expect(lane.locator(".at-work")).to_contain_text("running")
+    expect(lane.locator(".child")).to_contain_text("in a turn")
+    expect(card.get_by_role("button", name="Stop")).to_be_visible()
+    picture(page, "card")
+    card.get_by_role("button", name="Stop").click()
+    expect(of_bot(page, "Stopped by @ada: running turn, 1 open tool")).to_be_visible()
+    expect(of_bot(page, re.compile(r"stopped · 1 tool · \d+ s"))).to_be_visible()
     expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
     say(page, "hello again")
     expect(of_bot(page, "echo: hello again")).to_be_visible()
+    expect(lane.locator(".at-work")).to_have_count(0)
 
 
 def test_stop_in_a_backoff(open_page: Open, own: Demo, picture: Keep) -> None:
-    """In a demo of its own, since the provider's limit holds for every conversation."""
+    """In a demo of its own, since the provider's limit holds for every conversation; and in a long wait."""
     page = open_page(own.url)
     up(page)
     page.get_by_role("button", name="Inside", exact=True).click()
-    in_thread(page, "err429 for ever")
+    in_thread(page, "quota 600 for a while")
     card = of_bot(page, "⏳")
     expect(card.get_by_role("button", name="Retry now")).to_be_visible()
-    lane = page.locator("#inside .lane").filter(has_text="err429 for ever")
-    expect(lane.locator(".at-work")).to_contain_text(re.compile(r"asked again.* until .*\(in \d+ seconds?\)"))
+    lane = page.locator("#inside .lane").filter(has_text="quota 600 for a while")
+    expect(lane.locator(".at-work")).to_contain_text(re.compile(r"asked again.* until .*\(in \d+ minutes?\)"))
     picture(page, "backoff")
     card.get_by_role("button", name="Stop").click()
     expect(of_bot(page, "Stopped by @ada: wait before asking again")).to_be_visible()
