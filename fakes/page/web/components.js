@@ -1,6 +1,6 @@
 // What the bot puts below (or, newer, in) a message: buttons, menus and layout; pressed and chosen by whoever looks.
 
-import { $, h } from "./dom.js";
+import { h } from "./dom.js";
 import { act, seen } from "./live.js";
 import { showForm } from "./form.js";
 import { markdown } from "./markdown.js";
@@ -63,5 +63,5 @@ async function use(node, name, more) {
   const answer = await act(name, more);
   delete node.dataset.busy;
   node.removeAttribute("aria-busy");
-  if (answer?.modal !== undefined) showForm(answer, node.isConnected ? node : $("say"));
+  if (answer?.modal !== undefined) showForm(answer);
 }

@@ -1,4 +1,5 @@
-// The bot's forms ("modals"): shown over the page, sent as they were filled in, gone with Escape.
+// The bot's forms ("modals"): shown over the page, sent as they were filled in, gone with Escape; the browser gives the
+// focus back to where it was.
 
 import { $, h } from "./dom.js";
 import { act, seen } from "./live.js";
@@ -6,7 +7,7 @@ import { markdown } from "./markdown.js";
 
 const ROW = 1, SELECT = 3, INPUT = 4, TEXT = 10, LABEL = 18;
 
-export function showForm(answer, back) {
+export function showForm(answer) {
   const dialog = $("form");
   const fields = answer.modal.components.map((one) => field(one, {}));
   const form = h("form", { method: "dialog" },
@@ -20,13 +21,12 @@ export function showForm(answer, back) {
     const values = Object.fromEntries(named.filter((one) => one.value !== "" || one.tagName !== "SELECT").map((one) => [one.name, one.value]));
     const done = await act("submit", { form: answer.form, values });
     if (done !== null) dialog.close();
-    if (done?.modal !== undefined) showForm(done, back);
+    if (done?.modal !== undefined) showForm(done);
   });
   form.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
   });
   dialog.replaceChildren(form);
-  dialog.onclose = () => back?.focus();
   dialog.showModal();
   form.querySelector("[name]")?.focus();
 }

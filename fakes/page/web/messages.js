@@ -173,7 +173,7 @@ function menu(anchor, message) {
     items.push({ label: "Edit", do: () => startEdit(message) }, { label: "Delete", do: () => act("delete", { message: message.id }) });
   }
   for (const command of seen.commands.filter((one) => one.kind === MESSAGE_MENU)) {
-    items.push({ label: `Apps: ${command.name}`, do: () => use(command.name, message, anchor) });
+    items.push({ label: `Apps: ${command.name}`, do: () => use(command.name, message) });
   }
   for (const emoji of EMOJI) items.push({ label: `React ${emoji}`, do: () => act("react", { message: message.id, emoji }) });
   items.push({ label: "Copy message id", do: () => navigator.clipboard.writeText(message.id) });
@@ -181,7 +181,7 @@ function menu(anchor, message) {
     { label: "What to do with this message", onchoose: (item) => item.do() });
 }
 
-async function use(name, message, anchor) {
+async function use(name, message) {
   const answer = await act("menu", { name, message: message.id });
-  if (answer?.modal !== undefined) showForm(answer, anchor);
+  if (answer?.modal !== undefined) showForm(answer);
 }

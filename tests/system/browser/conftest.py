@@ -93,8 +93,8 @@ def picture() -> Keep:
     def keep(page: Page, name: str) -> None:
         if folder is not None:
             shown = Image.open(io.BytesIO(page.screenshot()))
-            # 128 colours are enough for a page, and keep the repository small.
-            few = shown.convert("RGB").quantize(128, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+            # 160 colours are enough for a page, and keep the repository small.
+            few = shown.convert("RGB").quantize(160, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
             few.save(Path(folder) / f"{name}.png", optimize=True)
 
     return keep

@@ -1,9 +1,7 @@
 """Stop in each phase, a question, a wedge and what comes after it, as a person sees them in a browser."""
 
-import importlib.util
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.system.browser.windows import Demo, Keep, Open, in_thread, of_bot, say, up
@@ -44,7 +42,6 @@ def test_stop_in_a_backoff(open_page: Open, own: Demo, picture: Keep) -> None:
     expect(card).to_have_count(0)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("connector.dialogs") is None, reason="this connector asks no questions")
 def test_a_question_of_the_agent(page: Page, picture: Keep) -> None:
     in_thread(page, "dialog confirm")
     yes = page.get_by_role("button", name="Yes", exact=True)
@@ -55,7 +52,6 @@ def test_a_question_of_the_agent(page: Page, picture: Keep) -> None:
     expect(yes).to_have_count(0)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("connector.dialogs") is None, reason="this connector asks no questions")
 def test_a_question_that_is_answered_in_a_form(page: Page) -> None:
     in_thread(page, "dialog input")
     page.get_by_role("button", name="Answer", exact=True).click()
