@@ -19,7 +19,7 @@ demo: .venv/.ready
 	.venv/bin/pi-connector demo $(ARGS)
 
 test: .venv/.ready-dev
-	$(PYTEST) tests --ignore=tests/contract --ignore=tests/system $(ARGS)
+	$(PYTEST) tests --ignore=tests/contract --ignore=tests/system --ignore=tests/e2e/long $(ARGS)
 
 # The real pi, which brings its own Node, and discord.js against the fake Discord; needs npm.
 contract: .venv/.ready-dev
@@ -27,9 +27,9 @@ contract: .venv/.ready-dev
 	.ci/discord-js-install
 	REQUIRE_PI=1 REQUIRE_DISCORD_JS=1 $(PYTEST) tests/contract $(ARGS)
 
-# Crashes, disks and clocks: the program killed at every record and effect; the demo in Chromium where there is one.
+# What takes long: crashes, disks and clocks, a booted systemd, the demo in Chromium where there is one, long lives.
 system: .venv/.ready-dev
-	$(PYTEST) tests/system $(ARGS)
+	$(PYTEST) tests/system tests/e2e/long $(ARGS)
 
 # Which lines the tests never reach, by hand.
 cover: .venv/.ready-dev
