@@ -16,11 +16,6 @@ REFUSED = PostNever("403 Missing Access")
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 # -- a first start -------------------------------------------------------------------------------------------------
 
 

@@ -13,11 +13,6 @@ REFUSED, FAILS = PostNever("403 Missing Access"), PostLater("Discord answered 50
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 # -- what fails ----------------------------------------------------------------------------------------------------
 
 

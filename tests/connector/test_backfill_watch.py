@@ -22,11 +22,6 @@ A, B = 100, 200
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 class Rest:
     """What REST knows: the newest message of each channel, or how it refuses to tell."""
 

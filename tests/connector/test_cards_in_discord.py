@@ -1,6 +1,6 @@
 """Cards as people see them: behind a gate, over restarts, through faults; no answer is ever lost because of one."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
@@ -17,19 +17,6 @@ from fakes.house import House, house
 
 Open = Callable[..., AbstractAsyncContextManager[House]]
 MESSAGES = "/channels/{channel_id}/messages"
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[FakeDiscord]:
-    async with FakeDiscord() as world:
-        yield world
-        assert world.unknown_routes == []
-        assert [str(v) for v in world.violations] == []
 
 
 @pytest.fixture

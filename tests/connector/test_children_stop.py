@@ -36,11 +36,6 @@ TOOL = "start(\"say('tool'); hold()\", own_session=True)\n"
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 async def seen() -> AsyncIterator[Witness]:
     assert processes.become_subreaper()
     with anyio.fail_after(10):

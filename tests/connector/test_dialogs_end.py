@@ -1,6 +1,5 @@
 """How a question of an extension ends in Discord: answered once, timed out, stopped, unseen, gone with its child."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -15,19 +14,6 @@ from fakes.recorded_dialogs import recorded
 from tests.connector.dialogs_setting import Open, Scene, opening, scene
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[FakeDiscord]:
-    async with FakeDiscord() as world:
-        yield world
-        assert world.unknown_routes == []
-        assert [str(v) for v in world.violations] == []
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Questions of extensions as people meet them in Discord: every kind, who may answer, and with what."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +11,6 @@ from fakes.discord import FakeDiscord
 from tests.connector.dialogs_setting import MANY, Open, opening, scene
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[FakeDiscord]:
-    async with FakeDiscord() as world:
-        yield world
-        assert world.unknown_routes == []
-        assert [str(v) for v in world.violations] == []
 
 
 @pytest.fixture

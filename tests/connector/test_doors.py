@@ -55,19 +55,6 @@ LISTED = ("users", "roles", "operator", "guild", "list", "allow")
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[FakeDiscord]:
-    async with FakeDiscord() as world:
-        yield world
-        assert world.unknown_routes == []
-        assert [str(v) for v in world.violations] == []
-
-
-@pytest.fixture
 async def home(world: FakeDiscord, tmp_path: Path) -> AsyncIterator[House]:
     """Ann's line runs, one waits, one of Zoe's ended with Retry; Bob has access too, Eve has none."""
     people = frozenset(world.person(name).id for name in ("ann", "bob"))

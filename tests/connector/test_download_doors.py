@@ -15,11 +15,6 @@ OWN = "https://discord.example.org/api/v10"
 NEAR = "http://127.0.0.1:8080/api/v10"
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.mark.parametrize(
     ("address", "api_base", "open_for"),
     [

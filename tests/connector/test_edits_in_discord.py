@@ -1,6 +1,6 @@
 """Edits and deletions over the wire (CONTRACT, Trust): what waits follows, a turn goes on with one sign and no post."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
@@ -19,19 +19,6 @@ pytestmark = pytest.mark.anyio
 Open = Callable[..., AbstractAsyncContextManager[House]]
 REACTION = "/channels/{channel_id}/messages/{message_id}/reactions/{emoji}/@me"
 LATE = SIGNS["late"]
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[FakeDiscord]:
-    async with FakeDiscord() as world:
-        yield world
-        assert world.unknown_routes == []
-        assert [str(v) for v in world.violations] == []
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import base64
 import io
 import stat
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
@@ -25,19 +25,6 @@ from fakes.house import House, house
 pytestmark = pytest.mark.anyio
 Open = Callable[..., AbstractAsyncContextManager[House]]
 FILES = "/attachments/"
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[FakeDiscord]:
-    async with FakeDiscord() as world:
-        yield world
-        assert world.unknown_routes == []
-        assert [str(v) for v in world.violations] == []
 
 
 @pytest.fixture

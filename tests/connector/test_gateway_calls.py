@@ -19,19 +19,6 @@ STOP = (Button("stop:r1", "Stop", "danger"),)
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[FakeDiscord]:
-    async with FakeDiscord() as world:
-        yield world
-        assert world.unknown_routes == []
-        assert [str(v) for v in world.violations] == []
-
-
-@pytest.fixture
 async def living(world: FakeDiscord) -> AsyncIterator[Living]:
     async with running(world, commands=()) as living:
         yield living

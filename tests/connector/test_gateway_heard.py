@@ -1,6 +1,5 @@
 """What is heard from Discord: whole facts, in the order of their channel, edits and deletions, places and roles."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -14,19 +13,6 @@ from fakes.discord_records import Place as Where
 from fakes.living_gateway import running
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[FakeDiscord]:
-    async with FakeDiscord() as world:
-        yield world
-        assert world.unknown_routes == []
-        assert [str(v) for v in world.violations] == []
 
 
 def sent_at_ns(message: int) -> int:

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -23,19 +22,6 @@ MORE = (
     CommandSpec("model", "Choose the model", (OptionSpec("name", "Which", autocomplete=True, required=True),)),
     CommandSpec("loud", "Seen by all", private=False),
 )
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[FakeDiscord]:
-    async with FakeDiscord() as world:
-        yield world
-        assert world.unknown_routes == []
-        assert [str(v) for v in world.violations] == []
 
 
 async def post(living: Living, channel: int, *names: str) -> int:

@@ -1,7 +1,6 @@
 """The gateway's life under our own supervision: every way a connection begins, fails and comes back."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -17,19 +16,6 @@ from fakes.living_gateway import Living, running
 
 pytestmark = pytest.mark.anyio
 S = 1_000_000_000
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[FakeDiscord]:
-    async with FakeDiscord() as world:
-        yield world
-        assert world.unknown_routes == []
-        assert [str(v) for v in world.violations] == []
 
 
 def connects(world: FakeDiscord) -> list[str]:

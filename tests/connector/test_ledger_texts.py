@@ -24,11 +24,6 @@ SECRET = "the-cat-is-called-Mia"
 """Stands in every text below, so that a copy of any of them is found."""
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @asynccontextmanager
 async def opened(folder: Path) -> AsyncIterator[Ledger]:
     ledger = Ledger.open(folder)

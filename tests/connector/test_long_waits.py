@@ -15,11 +15,6 @@ ONE, TWO = Identity(11, "a"), Identity(12, "b")
 LONG = 60 * SECOND
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.mark.parametrize(
     ("before", "after", "found"),
     [

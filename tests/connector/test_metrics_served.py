@@ -23,11 +23,6 @@ STARTING = Health.starting(SECOND, gateway_due=0, children_due=0)
 WELL = STARTING.works("gateway").works("children")
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @dataclass
 class Gate:
     latency: float | None = None

@@ -17,19 +17,6 @@ SECRET = "sk-abcdefghijklmnop"
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[FakeDiscord]:
-    async with FakeDiscord() as world:
-        yield world
-        assert world.unknown_routes == []
-        assert [str(v) for v in world.violations] == []
-
-
-@pytest.fixture
 async def home(world: FakeDiscord, tmp_path: Path) -> AsyncIterator[House]:
     """Ann and Bob have access, Cara is an operator, Dora has none; lines need a mention, and there are no cards."""
     ids = [world.person(name).id for name in ("ann", "bob", "cara")]

@@ -19,11 +19,6 @@ from fakes.house import House, house
 SECOND = 1_000_000_000
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 # -- the page ------------------------------------------------------------------------------------------------------
 
 
@@ -117,14 +112,6 @@ def test_other_lanes_are_told_by_their_people_and_their_oldest() -> None:
 
 
 # -- in Discord ----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[FakeDiscord]:
-    async with FakeDiscord() as world:
-        yield world
-        assert world.unknown_routes == []
-        assert [str(v) for v in world.violations] == []
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """What people see of spending: the notice of a cap, an operator's button, and `/usage` (CONTRACT)."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
@@ -20,19 +20,6 @@ from fakes.house import MODEL, House, house
 
 pytestmark = pytest.mark.anyio
 Open = Callable[..., AbstractAsyncContextManager[House]]
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[FakeDiscord]:
-    async with FakeDiscord() as world:
-        yield world
-        assert world.unknown_routes == []
-        assert [str(v) for v in world.violations] == []
 
 
 @pytest.fixture

@@ -24,11 +24,6 @@ from connector.settings import LogSettings
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def encoded(picture: Image.Image, form: str, **how: object) -> io.BytesIO:
     made = io.BytesIO()
     picture.save(made, form, **how)

@@ -22,11 +22,6 @@ BOTH = (Attached("a.txt", b"this is a.txt"), Attached("b.txt", b"this is b.txt")
 WHOLE = Part(1, SAID, nonce(KEY, 0), reply_to=77, files=BOTH)
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 class Watched(Outgoing):
     """Tells when it has forgotten something."""
 

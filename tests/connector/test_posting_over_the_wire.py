@@ -20,19 +20,6 @@ pytestmark = pytest.mark.anyio
 MESSAGES = "/channels/{channel_id}/messages"
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[FakeDiscord]:
-    async with FakeDiscord() as world:
-        yield world
-        assert world.unknown_routes == []
-        assert [str(v) for v in world.violations] == []
-
-
 class Told:
     """What the posting task told, in order."""
 

@@ -21,11 +21,6 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 async def at_work() -> AsyncIterator[Setting]:
     setting = Setting()
     task = asyncio.create_task(setting.posting.run())

@@ -1,6 +1,5 @@
 """Reactions as signs: what became of a message is seen on it, and nothing is where they are switched off (CONTRACT)."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -16,19 +15,6 @@ from fakes.house import House, house
 
 pytestmark = pytest.mark.anyio
 REACTION = "/channels/{channel_id}/messages/{message_id}/reactions/{emoji}/@me"
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[FakeDiscord]:
-    async with FakeDiscord() as world:
-        yield world
-        assert world.unknown_routes == []
-        assert [str(v) for v in world.violations] == []
 
 
 async def said(home: House, text: str, phase: str, place: str = "general") -> int:

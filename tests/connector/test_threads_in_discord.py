@@ -1,6 +1,6 @@
 """Threads and channels over the wire: archived, locked, deleted, closed to us; what was asked there has its end."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
@@ -15,19 +15,6 @@ from fakes.house import House, house
 pytestmark = pytest.mark.anyio
 Open = Callable[..., AbstractAsyncContextManager[House]]
 CHANNEL = "/channels/{channel_id}"
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[FakeDiscord]:
-    async with FakeDiscord() as world:
-        yield world
-        assert world.unknown_routes == []
-        assert [str(v) for v in world.violations] == []
 
 
 @pytest.fixture

@@ -104,11 +104,6 @@ class World:
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def test_the_start_says_what_it_waits_for_and_is_ready_once() -> None:
     world = World()
     await world.up()

@@ -9,18 +9,13 @@ from typing import Any
 import pytest
 
 from fakes.discord import FakeDiscord
-from fakes.program import Home, discord
+from fakes.program import Home
 from fakes.provider import Provider
 from fakes.raw_child import RawChild
 from fakes.real_pi import QUICK_RETRY, Installation, RealPi, installed
 from fakes.tether import Tether
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="session")
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture(scope="session")
@@ -58,15 +53,6 @@ async def pi(real_pi: RealPi) -> AsyncIterator[RawChild]:
 async def tether() -> AsyncIterator[Tether]:
     async with Tether() as tether:
         yield tether
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[FakeDiscord]:
-    """A Discord; at the end nothing was asked of it that the real one does not know."""
-    async with discord() as world:
-        yield world
-        assert world.unknown_routes == []
-        assert [str(violation) for violation in world.violations] == []
 
 
 @pytest.fixture

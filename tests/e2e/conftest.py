@@ -1,29 +1,15 @@
 """What the tests of the program as a process share: a Discord that must stay within the specification, and homes."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fakes.discord import FakeDiscord
-from fakes.program import Home, discord
+from fakes.program import Home
 
 MakeHome = Callable[..., Home]
-
-
-@pytest.fixture(scope="session")
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[FakeDiscord]:
-    """A Discord; at the end nothing was asked of it that the real one does not know."""
-    async with discord() as world:
-        yield world
-        assert world.unknown_routes == []
-        assert [str(violation) for violation in world.violations] == []
 
 
 @pytest.fixture

@@ -17,11 +17,6 @@ time.sleep(60)
 """
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def test_the_cpu_of_descendants_counts_and_that_of_the_child_itself_does_not() -> None:
     child = await Child.spawn(ChildSpec((sys.executable, "-c", SCRIPT), ".", {}, kill_after=5), 1)
     burnt = asyncio.Event()

@@ -18,11 +18,6 @@ pytestmark = [
 WAITS = "import sys; sys.stdin.read()"
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def score(pid: int) -> int:
     return int(Path(f"/proc/{pid}/oom_score_adj").read_text())
 

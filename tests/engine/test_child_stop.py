@@ -23,11 +23,6 @@ FREE_DAEMON = "free(\"say('daemon'); hold()\")\n"
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 async def seen() -> AsyncIterator[Witness]:
     assert processes.become_subreaper()
     with anyio.fail_after(5):

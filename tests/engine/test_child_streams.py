@@ -16,11 +16,6 @@ pytestmark = pytest.mark.anyio
 PATIENT = 60.0  # never reached: every child here ends at SIGTERM or by itself
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture(autouse=True)
 async def bound() -> AsyncIterator[None]:
     with anyio.fail_after(5):

@@ -17,11 +17,6 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 async def seen() -> AsyncIterator[Witness]:
     assert processes.become_subreaper()
     with anyio.fail_after(5):

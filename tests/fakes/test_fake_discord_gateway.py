@@ -1,7 +1,6 @@
 """The fake gateway as an unmodified discord.py meets it: sessions, replay, and every way a connection can fail."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import aiohttp
 import discord
@@ -11,19 +10,6 @@ from fakes.discord import FakeDiscord, FakeDiscordThread
 from fakes.discord_client import Client, pointed, running
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[FakeDiscord]:
-    async with FakeDiscord() as world:
-        yield world
-        assert world.unknown_routes == []
-        assert [str(v) for v in world.violations] == []
 
 
 async def test_a_dropped_socket_is_resumed_and_what_was_missed_is_replayed(world: FakeDiscord) -> None:

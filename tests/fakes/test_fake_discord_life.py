@@ -19,11 +19,6 @@ PNG = (
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 async def world() -> AsyncIterator[FakeDiscord]:
     """A Discord in which no test may miss a route, break the simulation or leave the specification."""
     async with FakeDiscord() as world:

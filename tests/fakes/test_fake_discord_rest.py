@@ -18,11 +18,6 @@ Said = tuple[int, Any, dict[str, str]]
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 async def world() -> AsyncIterator[FakeDiscord]:
     async with FakeDiscord() as world:
         yield world

@@ -16,11 +16,6 @@ PATHS = ("/", "/web/main.js", "/live", "/files/attachments/1/2/a.txt", "/nowhere
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 async def world() -> AsyncIterator[FakeDiscord]:
     async with FakeDiscord(validate=False) as world:
         yield world

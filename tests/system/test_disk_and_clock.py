@@ -5,29 +5,16 @@ import os
 import resource
 import signal
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from connector import notices
 from fakes.discord import FakeDiscord, Person, Place
-from fakes.program import Home, Running, discord
+from fakes.program import Home, Running
 
 DAY = 86_400
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[FakeDiscord]:
-    async with discord() as world:
-        yield world
-        assert world.unknown_routes == []
-        assert [str(violation) for violation in world.violations] == []
 
 
 def home(folder: Path, world: FakeDiscord, **sections: dict[str, object]) -> Home:

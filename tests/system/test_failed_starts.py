@@ -9,11 +9,6 @@ from connector import notices
 from fakes.program import Home, discord
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.mark.anyio
 @pytest.mark.timeout(150)
 async def test_a_poison_message_is_buried_within_its_bound_and_keeps_nobody_waiting_for_ever(tmp_path: Path) -> None:

@@ -9,11 +9,6 @@ from fakes.program import Home, discord
 MADE = b"made by the scripted child\n"
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.mark.anyio
 @pytest.mark.parametrize("point", ["before:Answered:1", "after:Answered:1", "before:post:1", "before:Posted:1"])
 async def test_an_answer_with_files_arrives_once(tmp_path: Path, point: str) -> None:

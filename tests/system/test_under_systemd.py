@@ -29,11 +29,6 @@ from tests.system.service import PERIODS, WATCHED, Service
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(180)]
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture(scope="session")
 def boot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Boot]:
     """One systemd for all tests of this process; each has an instance of its own.
