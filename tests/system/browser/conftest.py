@@ -24,8 +24,9 @@ ALONE = (
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Gone with its room: while Playwright runs, its thread has an event loop, and no other test can have one."""
     expect.set_options(timeout=BOUND)
     found = next((path for name in PROGRAMS if (path := shutil.which(name)) is not None), None)
     if found is None:

@@ -59,7 +59,7 @@ def test_a_question_that_is_answered_in_a_form(page: Page) -> None:
     form.get_by_role("textbox").fill("a word of mine")
     form.get_by_role("button", name="Submit").click()
     expect(form).to_be_hidden()
-    expect(of_bot(page, "a word of mine").last).to_be_visible()
+    expect(of_bot(page, "a word of mine")).to_be_visible()
 
 
 def test_a_wedge_and_the_recovery(open_page: Open, own: Demo, picture: Keep) -> None:

@@ -72,5 +72,5 @@ def in_thread(page: Page, text: str, channel: str = "general") -> None:
 
 
 def of_bot(page: Page, text: str | re.Pattern[str]) -> Locator:
-    """The bot's messages with this in them."""
-    return page.locator("#messages > li.bot").filter(has_text=text)
+    """The bot's newest message with this in it: while a turn ends its card may show what its answer says too."""
+    return page.locator("#messages > li.bot").filter(has_text=text).last
