@@ -10,7 +10,7 @@ from typing import Any
 from connector import chain, facts, started
 from connector.access import Rules, Us, admits
 from connector.backfill import Backfill
-from connector.beginning import opened, record, recovery, refuse_start, sweep_left
+from connector.beginning import opened, patiently, record, recovery, refuse_start, sweep_left
 from connector.check_child import refuse_unfit
 from connector.children import Children
 from connector.clock import Clock
@@ -109,7 +109,7 @@ class Run:
 
     async def live(self) -> ExitCode:
         """Recover, relay, and go down in order."""
-        known = await self._ledger.load()
+        known = await patiently(self._ledger.load, self._log, self._program.manager.status)
         try:
             await self._begin(known)
         except Refusal:
@@ -247,7 +247,7 @@ class Run:
             last_exit=chain.last_exit(known.chain),
             wedges_in_a_row=lanes.in_row,
             recovered=sum(round_.pending for round_ in lanes.world.rounds.values()),
-            dead=await self._ledger.dead(),
+            dead=await patiently(self._ledger.dead, self._log, self._program.manager.status),
         )
         return found.version
 
