@@ -13,6 +13,7 @@ from connector.exits import Refusal
 from connector.gateway import Gateway
 from connector.lane_events import Recover
 from connector.ledger import Ledger, LedgerBroken
+from connector.lock import StateLock
 from connector.logs import Log
 from connector.outbox import nonce
 from connector.ports import Part, PostLater, PostNever
@@ -28,6 +29,15 @@ OPENING_PAUSE = 5.0
 
 REFUSAL_BOUND = 30.0
 """Seconds for telling the lanes that this start refuses."""
+
+
+async def locked(held: contextlib.ExitStack, folder: Path, log: Log, status: Callable[[str], object]) -> None:
+    """Hold the state folder's lock in `held`, once the disk allows it. Raises Refusal as `StateLock` does."""
+
+    async def take() -> None:
+        held.enter_context(StateLock(folder))
+
+    await patiently(take, log, status)
 
 
 async def opened(folder: Path, log: Log, status: Callable[[str], object]) -> Ledger:
