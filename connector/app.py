@@ -1,6 +1,7 @@
 """Builds the concrete things of `run` and takes them down again in order; it does nothing else."""
 
 import asyncio
+import contextlib
 import signal
 from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Any
 from connector import chain, facts, started
 from connector.access import Rules, Us, admits
 from connector.backfill import Backfill
-from connector.beginning import opened, record, recovery, refuse_start, sweep_left
+from connector.beginning import locked, opened, patiently, record, recovery, refuse_start, sweep_left
 from connector.check_child import refuse_unfit
 from connector.children import Children
 from connector.clock import Clock
@@ -26,7 +27,6 @@ from connector.lane_effects import Quit
 from connector.lane_events import Shutdown, Tick
 from connector.lanes import Lanes, restored
 from connector.ledger import Known, Ledger, LedgerBroken
-from connector.lock import StateLock
 from connector.logs import Logs
 from connector.messages import Author, Message, Place
 from connector.metrics import Meter
@@ -75,7 +75,8 @@ async def run(program: Program) -> ExitCode:
     for finding in (*trust_findings(settings), *program.token.findings, *prepare_state_folder(folder)):
         log.warning("connector.finding", key=finding.key, finding=finding.text, mend=finding.mend)
     processes.become_subreaper()
-    with StateLock(folder):
+    with contextlib.ExitStack() as held:
+        await locked(held, folder, log, program.manager.status)
         ledger = await opened(folder, log, program.manager.status)
         life = Run(program, ledger, folder)
         try:
@@ -109,7 +110,7 @@ class Run:
 
     async def live(self) -> ExitCode:
         """Recover, relay, and go down in order."""
-        known = await self._ledger.load()
+        known = await patiently(self._ledger.load, self._log, self._program.manager.status)
         try:
             await self._begin(known)
         except Refusal:
@@ -247,7 +248,7 @@ class Run:
             last_exit=chain.last_exit(known.chain),
             wedges_in_a_row=lanes.in_row,
             recovered=sum(round_.pending for round_ in lanes.world.rounds.values()),
-            dead=await self._ledger.dead(),
+            dead=await patiently(self._ledger.dead, self._log, self._program.manager.status),
         )
         return found.version
 

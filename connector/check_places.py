@@ -1,4 +1,4 @@
-"""Whether the bot may do its work in the guilds and channels the settings allow; asks Discord, changes nothing."""
+"""Whether places and roles of the settings are there, and the bot may do its work; asks Discord, changes nothing."""
 
 from http import HTTPStatus
 from typing import Any
@@ -42,16 +42,30 @@ async def place_findings(asking: Asking, settings: Settings, *, bot: int, applic
         )
         for guild in sorted(access.guilds - set(guilds))
     ]
+    named = [guild for guild in guilds.values() if not access.guilds or guild.id in access.guilds]
+    found += await _role_findings(asking, access.roles, named, where)
     if access.channels:
         look = _Look(asking, settings, guilds, bot, where)
         for channel in sorted(access.channels):
             found += await look.channel(channel)
         return found
-    named = [guild for guild in guilds.values() if not access.guilds or guild.id in access.guilds]
     for guild in named:
         missing = lacking(guild.permissions, **_uses(settings))
         found += _missing(missing, "access.guilds", f"the server {_named(guild.name, guild.id)}", where)
     return found
+
+
+async def _role_findings(asking: Asking, roles: frozenset[int], guilds: list[Guild], where: str) -> list[Finding]:
+    """Which allowed roles are in no allowed guild, so that nobody can hold them."""
+    if not roles or not guilds:
+        return []
+    there = frozenset[int]().union(*[await asking.guild_roles(guild.id) for guild in guilds])
+    return [
+        Finding(
+            "warning", "access.roles", f"no allowed server has the role {role}", "correct the id, or take it out", where
+        )
+        for role in sorted(roles - there)
+    ]
 
 
 class _Look:

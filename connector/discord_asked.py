@@ -104,6 +104,11 @@ class Asking:
         told = (await self._object(f"/guilds/{guild}/members/{member}")).get("roles")
         return tuple(number(role) for role in told) if isinstance(told, list) else ()
 
+    async def guild_roles(self, guild: int) -> frozenset[int]:
+        """The ids of the roles there are in a guild."""
+        told = await self._get(f"/guilds/{guild}/roles")
+        return frozenset(number(role.get("id")) for role in told) if isinstance(told, list) else frozenset()
+
     async def user(self, user: int) -> str:
         """The name of a user; Refused (404) where there is none."""
         return str((await self._object(f"/users/{user}")).get("username", ""))

@@ -6,7 +6,7 @@ disk; while the disk refuses them, everything waits and the people who write are
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
@@ -196,10 +196,12 @@ class Dispatcher:
         """Everything that came so far: stepped, recorded, then performed and answered."""
         batch, self._inbox = self._inbox, []
         known = await self._known(batch)
+        if known is None:
+            self._lose()
+            return
         steps = [step for given in batch for step in self._steps(given, known)]
-        if not await self._recording.keep(steps, self._claims, self._leaving):
-            self._lost = True
-            self._performing.perform(Quit(ExitCode.STOPPED, "asked to stop while the ledger could not be written"))
+        if not await self._recording.keep(steps, self._claims, lambda: self._leaving(batch)):
+            self._lose()
             return
         for step in steps:
             self.on_step(step)
@@ -219,6 +221,11 @@ class Dispatcher:
             if not answer.done():
                 answer.set_result(step)
 
+    def _lose(self) -> None:
+        """We leave, and the disk refuses: the next start decides of what could not be recorded."""
+        self._lost = True
+        self._performing.perform(Quit(ExitCode.STOPPED, "asked to stop while the ledger could not be written"))
+
     async def settle(self) -> None:
         """Wait until everything given so far is stepped, recorded and performed."""
         self._idle = asyncio.get_running_loop().create_future()
@@ -227,16 +234,20 @@ class Dispatcher:
 
     # -- in --------------------------------------------------------------------------------------------------------
 
-    async def _known(self, batch: Iterable[object]) -> frozenset[int]:
-        """Ids of this batch that a round exists of; what is newer than all of its channel needs no look."""
-        seen = self.lanes.world.seen
-        asked = [
-            heard.message.id
-            for heard in batch
-            if isinstance(heard, Said | Changed) and heard.message.id <= seen.get(heard.message.place.channel, 0)
-        ]
+    async def _known(self, batch: Sequence[object]) -> frozenset[int] | None:
+        """Ids of this batch that a round exists of; what is newer than all of its channel needs no look.
+
+        None where we leave and the disk does not tell.
+        """
+        asked = [heard.message.id for heard in batch if isinstance(heard, Said | Changed) and not self._newer(heard)]
         asked += [message for heard in batch if isinstance(heard, Gone) for message in heard.messages]
-        return await self._parts.ledger.known_messages(asked) if asked else frozenset()
+        if not asked:
+            return frozenset()
+        return await self._recording.known(asked, lambda: self._claims(batch), lambda: self._leaving(batch))
+
+    def _newer(self, heard: Said | Changed) -> bool:
+        """Whether this message is newer than all that was said in its channel before."""
+        return heard.message.id > self.lanes.world.seen.get(heard.message.place.channel, 0)
 
     def _steps(self, given: Input | Said | Changed | Gone | _Asked, known: frozenset[int]) -> list[Stepped]:
         match given:
@@ -314,15 +325,16 @@ class Dispatcher:
 
     # -- records ---------------------------------------------------------------------------------------------------
 
-    def _claims(self) -> list[facts.Claimed]:
-        """What would be claimed of what waits in the inbox."""
-        said = [given.message for given in self._inbox if isinstance(given, Said) and given.live]
+    def _claims(self, batch: Sequence[object] = ()) -> list[facts.Claimed]:
+        """What would be claimed of what waits in `batch` and in the inbox; what may be known already is not asked."""
+        waiting = [given for given in (*batch, *self._inbox) if isinstance(given, Said)]
+        said = [given.message for given in waiting if given.live and self._newer(given)]
         now = self._parts.clock.now()
         heard = [self._parts.hearing.of_message(message, self._parts.us(message), now)[0] for message in said]
         return [given.claim for given in heard if isinstance(given, Arrived)]
 
-    def _leaving(self) -> bool:
-        return any(isinstance(given, Shutdown) for given in self._inbox)
+    def _leaving(self, batch: Sequence[object]) -> bool:
+        return any(isinstance(given, Shutdown) for given in (*batch, *self._inbox))
 
     def posted(self, fact: Told) -> None:
         """What became of a post or of a card."""

@@ -52,7 +52,11 @@ class Known:
 
 
 class LedgerBroken(Exception):  # noqa: N818 - a state of the disk, which may pass
-    """A transaction did not happen: the disk is full, read-only or gone. Nothing of it was kept."""
+    """The disk is full, read-only or gone: nothing was kept, or read. `passes`: it may say otherwise later."""
+
+    def __init__(self, text: str, *, passes: bool = True) -> None:
+        super().__init__(text)
+        self.passes = passes
 
 
 class Ledger:
@@ -145,10 +149,12 @@ class Ledger:
         self._work.put(put)
 
     async def load(self) -> Known:
-        """Everything a start needs. Raises Refusal for facts that this program cannot read."""
+        """Everything a start needs. Raises Refusal for facts that this program cannot read, and LedgerBroken."""
         try:
             return await self._do(lambda: load(self._db))
         except (LedgerBroken, msgspec.MsgspecError, UnicodeDecodeError) as error:
+            if isinstance(error, LedgerBroken) and error.passes:
+                raise
             raise unusable(self.path, error) from error
 
     async def close(self) -> None:
@@ -211,7 +217,8 @@ class Ledger:
             except (sqlite3.IntegrityError, sqlite3.ProgrammingError) as fault:
                 error = fault  # ours, not the disk's
             except sqlite3.Error as broken:
-                error = unusable(self.path, broken) if damaged(broken) else LedgerBroken(f"{self.path}: {broken}")
+                error = LedgerBroken(f"{self.path}: {broken}", passes=passing(broken))
+                error = unusable(self.path, broken) if damaged(broken) else error
             except Exception as fault:  # noqa: BLE001 - handed on to whoever awaits, who must not wait for ever
                 error = fault
             with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits

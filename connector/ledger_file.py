@@ -1,6 +1,7 @@
 """What the ledger's file and its disk say: damage, troubles that may pass, the refusal; it writes no fact."""
 
 import contextlib
+import errno
 import sqlite3
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from connector.exits import Refusal
 
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _PASSING = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
+_PASSING_OF_SYSTEM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 
 
 def damaged(error: Exception) -> bool:
@@ -17,7 +19,7 @@ def damaged(error: Exception) -> bool:
 
 def passing(error: Exception) -> bool:
     """Whether it is the disk that refuses, full or failing: it may say otherwise later."""
-    return _code(error) in _PASSING
+    return _code(error) in _PASSING or getattr(error, "errno", None) in _PASSING_OF_SYSTEM
 
 
 def _code(error: Exception) -> int:

@@ -174,6 +174,14 @@ def disk_trouble() -> str:
     )
 
 
+def disk_unread() -> str:
+    """The answer to who asks for what stands in the records, while they cannot be read."""
+    return (
+        "The connector cannot read its disk now, so what stands there can be neither shown nor asked again. Try later;"
+        " tell the operator."
+    )
+
+
 def answer_lost() -> str:
     """The end of an answer that Discord refused for good where it belongs."""
     return "The work is done, but Discord refused the answer where it was asked for. Ask for it again elsewhere."

@@ -15,6 +15,7 @@ from connector import facts, header, notices, usage
 from connector.access import Act, admits, without_mentions
 from connector.lane_effects import Tell
 from connector.lane_events import Arrived, StopAsked
+from connector.ledger import LedgerBroken
 from connector.ledger_read import Step, dead_letters, steps_of
 from connector.ledger_spend import sums
 from connector.people_buttons import Buttons
@@ -46,10 +47,12 @@ class People:
         if (why := admits(self.desk.rules, heard.author, heard.place)) is not None:
             self.desk.log.info("message.ignored", lane=heard.place.lane, reason=str(why))
             await heard.answer(notices.refused())
-        elif isinstance(heard, Pressed):
-            await Buttons(self.desk).pressed(heard)
-        else:
-            await self._commanded(heard)
+            return
+        try:
+            await (Buttons(self.desk).pressed(heard) if isinstance(heard, Pressed) else self._commanded(heard))
+        except LedgerBroken as broken:  # a disk that is down is told, and no reason to end
+            self.desk.log.warning("ledger.broken", reason=str(broken))
+            await heard.answer(notices.disk_unread())
 
     def openly(self, heard: Commanded) -> bool:
         """Whether he may use this command of `ACTS`, so that all may see it (`interactions.Hooks`)."""

@@ -1,7 +1,10 @@
-"""Puts facts on the disk before anything of them is performed, and waits while it refuses; it decides nothing else."""
+"""Puts facts on the disk before anything of them is performed, and waits while it refuses; it decides nothing else.
+
+It waits in the same way where the disk does not tell what is known already.
+"""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
 from connector import facts, notices
@@ -18,10 +21,11 @@ DISK_PAUSE = 1.0
 
 
 class Recording:
-    """The one way of the lanes' facts into the ledger."""
+    """The one way of the lanes' facts into the ledger, and of what they must know before a step out of it."""
 
     def __init__(self, ledger: Ledger, discord: Discord, clock: Clock, log: Log, spawn: Spawn) -> None:
         self._ledger, self._discord, self._clock, self._log, self._spawn = ledger, discord, clock, log, spawn
+        self._told: set[int] = set()
 
     async def keep(
         self, steps: Sequence[Stepped], claims: Callable[[], Iterable[facts.Claimed]], leaving: Callable[[], bool]
@@ -35,18 +39,53 @@ class Recording:
             return True
         closed = [name for step in steps for name in step.closed]
         said = [fact for fact in new if isinstance(fact, facts.Claimed)]
-        told: set[int] = set()
+        recorded = await self._insist(
+            lambda: self._ledger.commit(new, at=self._clock.now(), closed=closed),
+            lambda: (*said, *claims()),
+            leaving,
+        )
+        if recorded:
+            self._told.clear()
+        return recorded
+
+    async def known(
+        self, messages: Sequence[int], claims: Callable[[], Iterable[facts.Claimed]], leaving: Callable[[], bool]
+    ) -> frozenset[int] | None:
+        """Those of these message ids that a round exists of; None where we are `leaving` and the disk does not tell."""
+        found: list[frozenset[int]] = []
+        failed = False
+
+        async def look() -> None:
+            nonlocal failed
+            try:
+                found.append(await self._ledger.known_messages(messages))
+            except LedgerBroken as broken:
+                failed = True
+                self._ledger.told(str(broken))
+                raise
+            if failed:
+                self._ledger.told("")
+
+        return found[0] if await self._insist(look, claims, leaving) else None
+
+    async def _insist(
+        self,
+        attempt: Callable[[], Awaitable[None]],
+        claims: Callable[[], Iterable[facts.Claimed]],
+        leaving: Callable[[], bool],
+    ) -> bool:
+        """Attempt it until the disk allows it; False where it does not and we are `leaving`."""
         broken = ""
         while True:
             try:
-                await self._ledger.commit(new, at=self._clock.now(), closed=closed)
+                await attempt()
             except LedgerBroken as error:
                 if not broken:
                     self._log.warning("ledger.broken", reason=str(error))
                 broken = str(error)
-                for claim in (*said, *claims()):
-                    if claim.message not in told:
-                        told.add(claim.message)
+                for claim in claims():
+                    if claim.message not in self._told:
+                        self._told.add(claim.message)
                         self._spawn(self._tell(claim))
                 if leaving():
                     return False

@@ -114,7 +114,8 @@ class Watch:
         self._become(self._health.works("children"))
 
     def relaying(self) -> None:
-        """The lanes run: from now on they must answer."""
+        """The lanes run: from now on they must answer, and Discord and the agent are tried."""
+        self._begin_now()
         self._relaying = True
 
     def stopping(self, why: str) -> None:
@@ -136,6 +137,8 @@ class Watch:
     def look(self, sight: Sight) -> None:
         """See how the parts are that do not tell of themselves; also for whoever asks without a watchdog."""
         now = self._clock.now()
+        if not self._relaying:
+            self._begin_now()
         if sight.connected():  # it may wait for READY as long as it likes: its heartbeats are answered
             self._become(self._health.until("gateway", now + _ns(GATEWAY_TRY)))
         if sight.ledger.lives and sight.ledger.stalled() >= SLOW_DISK:
@@ -144,6 +147,12 @@ class Watch:
             self._look_at_lanes(sight, now)
         if self._met:
             self._look_at_children(sight, now)
+
+    def _begin_now(self) -> None:
+        """The time of Discord and the agent begins with the lanes: not while a start still waits for its disk."""
+        now = self._clock.now()
+        self._become(self._health.until("gateway", now + _ns(GATEWAY_TRY)))
+        self._become(self._health.until("children", now + _ns(self._meeting)))
 
     def _look_at_lanes(self, sight: Sight, now: int) -> None:
         if self._asked is None or self._asked[1].done():

@@ -194,6 +194,14 @@ def test_without_channels_the_roles_in_each_allowed_guild_count(world: FakeDisco
     assert online(world, guilds=[guild]) == expected
 
 
+def test_a_role_that_no_allowed_server_has(world: FakeDiscordThread) -> None:
+    """Whoever was to be let in by it is not heard, and nothing else would say why."""
+    role, guild = world.ask(lambda here: (here.role("team"), here.guild.id))
+    text, mend = "no allowed server has the role 77", "correct the id, or take it out"
+    assert online(world, roles=[role, 77]) == [Finding("warning", "access.roles", text, mend)]
+    assert online(world, roles=[role], guilds=[guild], channels=[channel(world, "general")]) == []
+
+
 def test_a_bot_in_no_server_yet(world: FakeDiscordThread) -> None:
     world.ask(lambda here: here.mind.sim.remove_guild(here.guild.id))
     assert [(found.level, found.text) for found in online(world)] == [("warning", "the bot is in no server yet")]

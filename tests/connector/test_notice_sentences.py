@@ -30,6 +30,7 @@ OTHERS: dict[str, Callable[[], str]] = {
     "person_full": lambda: notices.person_full(20),
     "asked_again": lambda: asked_again(99),
     "disk_trouble": notices.disk_trouble,
+    "disk_unread": notices.disk_unread,
     "answer_lost": notices.answer_lost,
     "not_repeated": notices.not_repeated,
     "repeat_note": notices.repeat_note,

@@ -1,14 +1,19 @@
 """One instance a state folder: a second one is refused, and whoever dies lets go."""
 
+import asyncio
+import errno
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+import structlog
+from structlog.testing import LogCapture
 
+from connector import beginning
 from connector.exits import ExitCode, Refusal
 from connector.lock import FILE, StateLock
 
@@ -74,6 +79,42 @@ def test_it_is_free_again_when_it_was_given_back(tmp_path: Path) -> None:
         refused(tmp_path)
     with StateLock(tmp_path):
         pass
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+def test_a_disk_that_does_not_take_its_file_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """A start must not end for it: the reason passes, and exit 1 again and again would end in systemd's start limit."""
+    monkeypatch.setattr(beginning, "OPENING_PAUSE", 0.0)
+    really, told, left = os.open, list[str](), [1]
+
+    def full(path: Path, flags: int, mode: int) -> int:
+        if left[0]:
+            left[0] -= 1
+            raise OSError(code, os.strerror(code), str(path))
+        return really(path, flags, mode)
+
+    monkeypatch.setattr("connector.lock.os.open", full)
+    log = structlog.wrap_logger(None, processors=[LogCapture()]).bind()
+    with ExitStack() as held:
+        asyncio.run(beginning.locked(held, tmp_path, log, told.append))
+        monkeypatch.undo()
+        refused(tmp_path)
+    assert told == [f"Starting: waiting for the disk: {tmp_path / FILE} cannot be opened: {os.strerror(code)}"]
+
+
+def test_a_file_of_another_user_is_refused_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a run by root in the service's folder leaves it."""
+
+    def foreign(path: Path, flags: int, mode: int) -> int:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr("connector.lock.os.open", foreign)
+    mend = "give the folder and all in it to the connector's user, or name another one"
+    assert refused(tmp_path).lines() == (
+        f"error: state.dir: {tmp_path / FILE} cannot be opened: Permission denied; {mend}",
+    )
 
 
 def test_two_folders_are_two_instances(tmp_path: Path) -> None:

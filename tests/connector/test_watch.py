@@ -217,6 +217,19 @@ async def test_a_disk_that_refuses_starves_nobody_and_is_shown() -> None:
     assert world.watch.health.ledger == Works()
 
 
+async def test_a_start_that_waits_for_its_disk_for_hours_starves_nobody() -> None:
+    """Nobody has begun to reach Discord or the agent: their time runs from then on."""
+    world = World()
+    for _ in range(600):
+        world.watch.recorded("database or disk is full")
+        assert await world.fed(20.0)
+    world.clock.later(watch.GATEWAY_TRY + 1)
+    world.watch.recorded("")
+    world.watch.relaying()
+    assert await world.fed(watch.GATEWAY_TRY - 1)
+    assert not await world.fed(2.0)
+
+
 async def test_a_disk_that_says_nothing_starves_nobody_while_its_thread_lives() -> None:
     world = World()
     await world.up()
