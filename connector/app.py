@@ -38,7 +38,7 @@ from connector.people_session import SessionActs
 from connector.performing import Parts
 from connector.ports import Connected, Disconnected
 from connector.posting import Posting
-from connector.pruning import prune_daily
+from connector.pruning import Kept, prune_daily
 from connector.service_manager import ServiceManager
 from connector.settings import Settings, nanoseconds
 from connector.settings_load import problems, refuse
@@ -138,7 +138,11 @@ class Run:
         await sweep_left(lanes.world, self._ledger, self._clock, self._log, kill_after=settings.engine.kill_after)
         self._dispatcher.spawn(self._health.meet(self._meet_child))
         self._dispatcher.put(await asyncio.to_thread(recovery, lanes.world))
-        self._dispatcher.spawn(prune_daily(self._ledger, settings.state.keep, self._clock, self._log, asyncio.sleep))
+        self._dispatcher.spawn(self._prune())
+
+    async def _prune(self) -> None:
+        kept = Kept(self._ledger, self._dispatcher.fetching.inbox, self._folder / OUTBOX)
+        await prune_daily(kept, self._settings.state.keep, self._clock, self._log, asyncio.sleep)
 
     async def _serve(self, lanes: Lanes) -> None:
         """Count from here on, and show it, where `metrics.listen` asks for that. Raises Refusal."""

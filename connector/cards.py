@@ -11,6 +11,7 @@ from enum import Enum, auto
 from typing import assert_never
 
 from connector import clusters, facts, notices, notices_spend
+from connector.attach_lines import named
 from connector.header import clean
 from connector.literals import literal, plain
 from connector.ports import Button, Controls
@@ -207,8 +208,9 @@ class Card:
             tool, since = next(iter(self.open.values()))
             lines.append(f"⏳ {tool} has been open since <t:{since // SECOND}:R>: {self.cpu.value}. Stop ends it.")
         lines += self._told()
-        if self.text.strip() and not self.open:
-            lines.append(quoted("\n".join(self.text[-TAIL:].strip().splitlines()[-LINES:])))
+        text = named(self.text).text  # which files it names is for the answer
+        if text.strip() and not self.open:
+            lines.append(quoted("\n".join(text[-TAIL:].strip().splitlines()[-LINES:])))
         return "\n".join(lines)
 
     def _last(self) -> str:

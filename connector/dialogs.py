@@ -151,8 +151,9 @@ class Dialogs:
                 case facts.Redirected(channel, parent):
                     self._redirect(channel, parent)
                 case facts.StopMarked(round=name):
-                    stopped = [one for one in self._open.values() if one.asker.round == name]
-                    views += [view for one in stopped for view in self.close(one, notices_dialogs.stopped())]
+                    views += self._end(name, notices_dialogs.stopped())
+                case facts.Cut(round=name):
+                    views += self._end(name, notices_dialogs.restarting())
                 case facts.DialogOver(key):
                     lost = self.lost(key)
                     unseen += lost
@@ -160,6 +161,10 @@ class Dialogs:
                 case _:
                     pass
         return views, unseen
+
+    def _end(self, round_: str, end: str) -> list[View]:
+        found = [one for one in self._open.values() if one.asker.round == round_]
+        return [view for one in found for view in self.close(one, end)]
 
     def _redirect(self, channel: int, parent: int) -> None:
         """The thread of a lane could not be had: its questions stand in the channel above."""

@@ -300,13 +300,18 @@ class Dispatcher:
         return [self._step(given)]
 
     def _changed(self, message: Message, known: frozenset[int]) -> list[Stepped]:
-        """An edit of a waiting message changes it; one that first addresses us is a new message, once."""
-        if str(message.id) not in self._rounds:
+        """An edit of a waiting message changes it; one that first addresses us is a new message, once.
+
+        Where its author has it asked once more, that round is changed too, but not taken back by it.
+        """
+        own, mine = str(message.id), (message.id, message.author.id)
+        rounds = [name for name, one in self._rounds.items() if (one.message, one.author) == mine]
+        if not rounds:
             return self._said(message, known)
         message = replace(message, place=knows(message.place, self.lanes.world.lane(message.place.lane).thread_of))
         heard, _ = self._parts.hearing.of_message(message, self._parts.us(message), self._parts.clock.now())
         text = heard.claim.text if isinstance(heard, Arrived) and not heard.refusal else ""
-        return [self._step(Rewrite(str(message.id), text))]
+        return [self._step(Rewrite(name, text)) for name in rounds if text or name == own]
 
     def _step(self, given: Input) -> Stepped:
         step = self.lanes.step(given, self._parts.clock.now(), random.random())  # noqa: S311 - jitter, no secret

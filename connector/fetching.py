@@ -64,6 +64,11 @@ class Fetching:
         self._tools = tools
         self._under_way: dict[str, asyncio.Task[Brought]] = {}
 
+    @property
+    def inbox(self) -> Inbox:
+        """Where what was brought is kept."""
+        return self._tools.inbox
+
     async def fetch(self, wanted: Fetch, put: Callable[[Brought], None]) -> None:
         """Bring a round's files, and say so; nothing is said of a round that was given up meanwhile."""
         task = self._under_way[wanted.round] = asyncio.ensure_future(_Message(self._tools, wanted).bring())

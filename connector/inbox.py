@@ -15,6 +15,7 @@ PICTURES = ("png", "jpg")
 """The forms in which pictures are kept; no other file of a message that called itself a picture ends so."""
 
 _EXTENSION = re.compile(r"\.([a-z0-9]{1,10})\Z")
+_KEPT = re.compile(r"([0-9]{1,19})-[0-9]+\.[a-z0-9]+")
 _PRIVATE = 0o700
 
 
@@ -91,8 +92,13 @@ class Inbox:
         with contextlib.suppress(OSError):
             part.unlink()
 
+    def messages(self) -> frozenset[int]:
+        """The messages of which any lane has a file."""
+        names = (_KEPT.fullmatch(path.name) for path in self._root.glob("*/*"))
+        return frozenset(int(name[1]) for name in names if name)
+
     def forget(self, message: int) -> None:
-        """Remove what any lane has of a message that was deleted."""
+        """Remove what any lane has of a message whose text is gone."""
         for path in self._root.glob(f"*/{message}-*"):
             with contextlib.suppress(OSError):
                 path.unlink()

@@ -3,8 +3,9 @@
 Ids, outcomes and times stay: what has been seen is known again, and `trace` tells what became of it.
 """
 
+import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import msgspec
 
@@ -47,6 +48,17 @@ def erase(db: sqlite3.Connection, message: int) -> None:
         (message,),
     )
     _scrub(db, rows.fetchall())
+
+
+def with_text(db: sqlite3.Connection, messages: Collection[int]) -> frozenset[int]:
+    """Those of these messages whose text stands in the ledger: what came with them is kept as long."""
+    rows = db.execute(
+        "SELECT DISTINCT rounds.message FROM rounds JOIN facts ON facts.round = rounds.round"
+        " WHERE rounds.message IN (SELECT value FROM json_each(?))"
+        " AND json_extract(facts.body, '$.fact') = 'claimed' AND json_extract(facts.body, '$.text') <> ''",
+        (json.dumps(sorted(messages)),),
+    )
+    return frozenset(row[0] for row in rows)
 
 
 def prune(db: sqlite3.Connection, before: int, after: int | None) -> int | None:

@@ -42,6 +42,11 @@ def turn_over() -> str:
     return "➖ The turn has ended, so this needs no answer any more."
 
 
+def restarting() -> str:
+    """The last line of a question whose turn our own end, or that of another child, cuts."""
+    return "➖ The agent is being restarted, so this needs no answer any more; its message is looked at again then."
+
+
 def restarted() -> str:
     """What stands in the place of a question after a restart."""
     return "➖ The agent asked something here, but was restarted since: it needs no answer any more."

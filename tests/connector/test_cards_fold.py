@@ -82,6 +82,13 @@ def test_a_card_refers_to_its_message_and_says_what_the_turn_does(shown: Folding
     assert told(view)[0].splitlines()[1:] == ["> a ˋˋˋ", "> # b"]
 
 
+def test_the_growing_text_shows_no_line_that_names_a_file(shown: Folding) -> None:
+    view = shown.hear(engine.Progress("7@1", "Here it is.\n\nattach: /home/pi/a.txt"))
+    assert told(view)[0].splitlines()[1:] == ["> Here it is."]
+    view = shown.hear(engine.Progress("7@1", "\n\nAnd so on."))
+    assert told(view)[0].splitlines()[1:] == ["> Here it is.", "> ", "> And so on."]
+
+
 def test_a_backoff_counts_down_with_retry_now_and_the_next_try_goes_on(shown: Folding) -> None:
     """Issue 4: a countdown that Discord itself keeps current, with Stop and Retry now."""
     shown.hear(engine.ToolOpened("7@1", "c1", "bash"))

@@ -372,6 +372,12 @@ def test_stop_of_another_round_ends_nothing(folding: Folding) -> None:
     assert folding.step(replaced(CLAIM, "8"), facts.StopMarked("8", 5)) == ([], [])
 
 
+def test_a_turn_that_is_cut_for_a_restart_says_so_at_its_questions(folding: Folding) -> None:
+    folding.ask(recorded("confirm", id="d"))
+    assert ends(folding.step(facts.Cut("7"))[0]) == [notices_dialogs.restarting()]
+    assert folding.dialogs.end("1", 2) == []
+
+
 def test_a_question_that_nobody_can_see_is_cancelled(folding: Folding) -> None:
     folding.ask(recorded("confirm", id="d"))
     found = folding.dialogs.find("d", 1)

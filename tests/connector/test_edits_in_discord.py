@@ -174,6 +174,27 @@ async def test_deletions_in_bulk_and_of_what_nobody_claimed(world: FakeDiscord, 
         assert home.of(facts.Erased) == [facts.Erased(message) for message in asked]
 
 
+async def test_an_edit_changes_what_waits_to_be_asked_once_more(world: FakeDiscord, open_house: Open) -> None:
+    async with open_house() as home:
+        ann, general = world.person("ann"), world.channel("general")
+        asked = await said(home, "first", "RUNNING")
+        await home.fails(asked)
+        await home.comes(asked, "")
+        button = [f"retry:{asked}"]
+        found = lambda: [post for post in world.posts(general) if post.custom_ids() == button]  # noqa: E731
+        (notice,) = await home.until(found, "the notice")
+        second = await said(home, "second", "RUNNING")
+        assert await home.told(await world.click(ann, notice.id, button[0])) == notices.retrying()
+        again = f"{asked}.1"
+        await world.edit(asked, f"{world.person('bob').mention} first")  # for somebody else: takes nothing back
+        await world.edit(asked, "first, but better")
+        await home.until(lambda: home.of(facts.Edited), "the edit")
+        assert [fact.round for fact in home.of(facts.Edited)] == [again]  # type: ignore[union-attr]
+        await home.answers(second)
+        await home.comes(again, "RUNNING")
+        assert home.puppets.prompts()[-1][1].endswith("\n\nfirst, but better")
+
+
 async def test_an_edit_that_takes_the_question_back_cancels_what_waits_with_its_receipt(
     world: FakeDiscord, open_house: Open
 ) -> None:

@@ -81,3 +81,13 @@ def test_forgetting_a_message_leaves_every_other(tmp_path: Path) -> None:
         put(inbox, name, b"1")
     inbox.forget(7)
     assert [path.name for path in (tmp_path / "inbox" / "11").iterdir()] == ["77-1.txt"]
+
+
+def test_the_messages_of_kept_files_are_known_by_their_names(tmp_path: Path) -> None:
+    inbox = Inbox(tmp_path, 100)
+    assert inbox.messages() == frozenset()
+    assert put(inbox, "7-1.txt", b"hello")
+    assert put(inbox, "8-12.png", b"hello")
+    inbox.part("11")
+    (tmp_path / "inbox" / "11" / "notes.txt").write_bytes(b"of somebody else")
+    assert inbox.messages() == {7, 8}

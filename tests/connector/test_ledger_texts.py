@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,10 +13,12 @@ import pytest
 
 from connector import facts, ledger_texts
 from connector.clock import Clock
+from connector.inbox import Inbox, name_of
 from connector.ledger import FILE, Ledger, LedgerBroken
 from connector.ledger_texts import without_text
 from connector.logs import Logs
-from connector.pruning import DAY, prune_daily
+from connector.outgoing import OUTBOX
+from connector.pruning import DAY, Kept, prune_daily, prune_outboxes
 from connector.settings import LogSettings
 
 pytestmark = pytest.mark.anyio
@@ -187,6 +190,21 @@ class At(Clock):
         return int(self.days * DAY * 1e9)
 
 
+def inbox_of(ledger: Ledger) -> Inbox:
+    return Inbox(ledger.path.parent, 1000)
+
+
+def kept_of(ledger: Ledger) -> Kept:
+    return Kept(ledger, inbox_of(ledger), ledger.path.parent / OUTBOX)
+
+
+def saved(ledger: Ledger, *messages: int) -> None:
+    """A file of each of these messages lies in a lane's inbox."""
+    inbox = inbox_of(ledger)
+    for message in messages:
+        inbox.keep(inbox.part("11"), "11", name_of(message, 1, "txt"), beside=message)
+
+
 async def days_of(ledger: Ledger, keep: float, *, until: float) -> list[float]:
     """Let so many days pass; the seconds that were slept."""
     clock, slept = At(100), list[float]()
@@ -198,7 +216,7 @@ async def days_of(ledger: Ledger, keep: float, *, until: float) -> list[float]:
         if clock.days > until:
             raise asyncio.CancelledError
 
-    task = asyncio.ensure_future(prune_daily(ledger, keep, clock, log, sleep))
+    task = asyncio.ensure_future(prune_daily(kept_of(ledger), keep, clock, log, sleep))
     await asyncio.wait({task})
     return slept
 
@@ -217,8 +235,34 @@ async def test_it_is_done_at_the_start_and_once_a_day(tmp_path: Path) -> None:
 async def test_with_0_texts_are_kept_for_ever(tmp_path: Path) -> None:
     async with opened(tmp_path) as ledger:
         await ledger.commit(texts(1), at=1, closed=["1"])
-        assert await days_of(ledger, 0, until=1000) == []
+        saved(ledger, 1)
+        await days_of(ledger, 0, until=1000)
         assert await ledger.story("1") == texts(1)
+        assert inbox_of(ledger).messages() == {1}
+
+
+async def test_the_files_of_a_message_go_with_its_texts(tmp_path: Path) -> None:
+    async with opened(tmp_path) as ledger:
+        await ledger.commit(texts(1), at=int(69 * DAY * 1e9), closed=["1"])
+        await ledger.commit(texts(3)[:4], at=int(69 * DAY * 1e9))  # waits since then
+        await ledger.commit(texts(4), at=int(69 * DAY * 1e9), closed=["4"])
+        await ledger.commit(texts(2), at=int(71.5 * DAY * 1e9), closed=["2"])
+        await ledger.commit(texts(4, "4.1"), at=int(71.5 * DAY * 1e9), closed=["4.1"])  # was asked again
+        saved(ledger, 1, 2, 3, 4)
+        await days_of(ledger, 30, until=100)
+        assert inbox_of(ledger).messages() == {2, 3, 4}
+        await days_of(ledger, 30, until=102)
+        assert inbox_of(ledger).messages() == {3}
+
+
+async def test_files_that_an_end_of_the_program_left_of_a_deleted_message_go_at_the_start(tmp_path: Path) -> None:
+    async with opened(tmp_path) as ledger:
+        for message in (1, 2):
+            await ledger.commit(texts(message), at=int(99 * DAY * 1e9), closed=[str(message)])
+        saved(ledger, 1, 2)
+        await ledger.commit([facts.Erased(1)], at=int(99 * DAY * 1e9))
+        await days_of(ledger, 0, until=100)
+        assert inbox_of(ledger).messages() == {2}
 
 
 async def test_a_disk_that_refuses_is_tried_again_the_next_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,6 +276,25 @@ async def test_a_disk_that_refuses_is_tried_again_the_next_day(tmp_path: Path, m
         monkeypatch.setattr(ledger, "prune", broken)
         await days_of(ledger, 30, until=101)
     assert tried == [int(days * DAY * 1e9) for days in (70, 71)]
+
+
+def test_what_lies_untouched_in_an_outbox_goes_and_no_link_is_followed(tmp_path: Path) -> None:
+    """A date that was copied with a file does not make it old."""
+    box = tmp_path / OUTBOX / "11"
+    (box / "deep").mkdir(parents=True)
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    (theirs := elsewhere / "a.txt").touch()
+    names = [box / "a.txt", box / "deep" / "b.txt"]
+    for path in names:
+        path.touch()
+        os.utime(path, ns=(0, 0))
+    (box / "link").symlink_to(elsewhere)
+    changed = min(path.lstat().st_ctime_ns for path in names)
+    prune_outboxes(tmp_path / OUTBOX, changed)
+    assert [path.exists() for path in names] == [True, True]
+    prune_outboxes(tmp_path / OUTBOX, changed + 3600 * 10**9)
+    assert [path.exists() for path in (*names, box, theirs)] == [False, False, True, True]
+    prune_outboxes(tmp_path / "missing", changed)
 
 
 def test_no_kind_of_fact_with_a_text_is_forgotten() -> None:

@@ -15,6 +15,7 @@ WORDS = {
     "stopped": (),
     "turn_over": (),
     "restarted": (),
+    "restarting": (),
     "too_long": (12_345,),
     "uneditable": (12_345,),
 }
