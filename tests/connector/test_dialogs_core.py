@@ -7,7 +7,7 @@ import pytest
 
 from connector import dialog_texts, facts, literals, notices_dialogs
 from connector.cards import View
-from connector.dialogs import MOST, Answer, Asker, Dialogs, Question, Turn, meaning
+from connector.dialogs import Answer, Asker, Dialogs, Question, Turn, meaning
 from connector.modals import Modal, TextField, payload
 from connector.ports import Button, Menu
 from connector.world import World
@@ -300,15 +300,6 @@ def test_a_question_of_nobodys_turn_has_nobody_to_answer_it(folding: Folding) ->
     assert folding.ask(recorded("confirm", id="d"), turn="errand-1") is None
     assert folding.ask(recorded("confirm", id="d"), turn="8@1") is None
     assert folding.ask(recorded("confirm", id="d"), lane="2") is None
-
-
-def test_more_questions_at_once_than_anybody_answers_have_nobody_to_answer_them(folding: Folding) -> None:
-    """Each child has its own; one that is over makes room for another."""
-    asked = [folding.ask(recorded("confirm", id=f"d{number}")) is not None for number in range(MOST + 2)]
-    assert asked == [True] * MOST + [False] * 2
-    assert folding.dialogs.ask("1", 3, "7@1", recorded("confirm", id="d"), 0) is not None
-    folding.dialogs.unask("1", 2, "d0", 0, timed_out=False)
-    assert folding.ask(recorded("confirm", id="e")) is not None
 
 
 def test_a_question_after_its_round_is_over_is_still_its_authors(folding: Folding) -> None:
