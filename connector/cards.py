@@ -13,7 +13,7 @@ from typing import assert_never
 from connector import clusters, facts, notices, notices_spend
 from connector.attach_lines import named
 from connector.header import clean
-from connector.literals import literal, plain
+from connector.literals import LOOKED, literal, plain
 from connector.ports import Button, Controls
 from connector.spend import day_end, day_of
 from connector.world import AT_CHILD, Phase, Round
@@ -28,6 +28,9 @@ ARGUMENT = 80
 
 LINES = 24
 """Lines of growing text that a card shows."""
+
+STATES = 50
+"""States of extensions that a card remembers."""
 
 SAID, SAID_LENGTH = 3, 100
 """So many texts of extensions stand on a card's line, and so many characters of each, as of its notice."""
@@ -152,11 +155,11 @@ class Card:
         """What an extension says beside the answer; whether it shows. A status without a text is taken back."""
         match dialog.method:
             case "notify":
-                self.notice = dialog.message
-            case "setStatus":
-                self.status[dialog.statusKey] = dialog.statusText
+                self.notice = dialog.message[:LOOKED]
+            case "setStatus" if dialog.statusKey in self.status or len(self.status) < STATES:
+                self.status[dialog.statusKey] = dialog.statusText[:LOOKED]
             case "setTitle":
-                self.title = dialog.title
+                self.title = dialog.title[:LOOKED]
             case _:
                 return False
         return True

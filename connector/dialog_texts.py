@@ -9,7 +9,7 @@ from connector import clusters, notices_dialogs
 from connector.literals import code, literal, plain
 from connector.modals import FIELDS, LABEL, PLACEHOLDER, TITLE, VALUE, Modal, TextField
 from connector.ports import Button, Control, Controls, Menu
-from connector.render import LIMIT, AsFile, render
+from connector.render import LIMIT, MAX_PARTS, AsFile, render
 from engine.pi import Dialog
 
 FEW = 4
@@ -25,6 +25,9 @@ HEADING = 256
 _BUTTON_LABEL, _MENU_LABEL, _LISTED = 80, 100, 300
 _LINES = 150
 """Characters that one line of ours has at most."""
+
+_LOOKED = 4 * LIMIT * MAX_PARTS
+"""Characters of a question that are looked at: of so long a one only the beginning is shown."""
 
 _ROOM = VALUE - 500
 """Characters of a text that stand in one field at first, so that something can be added."""
@@ -45,7 +48,7 @@ def parts(dialog: Dialog) -> tuple[str, ...]:
     title = clusters.excerpt(" ".join(dialog.title.split()), HEADING)
     body = [f"❓ **{literal(title)}**" if title else f"❓ **{notices_dialogs.asks()}**"]
     if dialog.message.strip():
-        body.append("\n".join(f"> {line}" for line in literal(dialog.message).strip().split("\n")))
+        body.append("\n".join(f"> {line}" for line in literal(dialog.message[:_LOOKED]).strip().split("\n")))
     if dialog.method == "editor" and dialog.prefill.strip():
         fenced = dialog.prefill.replace("```", "ˋˋˋ")
         body.append(f"```\n{fenced}\n```")

@@ -21,6 +21,9 @@ from engine.events import SECOND
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NUMBER = re.compile(r"[0-9]{1,6}")
 
+MOST = 32
+"""Questions that one child may have open: nobody answers more, and each is posted, edited and drawn."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asker:
@@ -176,9 +179,9 @@ class Dialogs:
                 self._open[name] = replace(one, asker=replace(one.asker, channel=parent, reply_to=channel))
 
     def ask(self, lane: str, child: int, turn: str, dialog: pi.Dialog, now: int) -> list[View] | None:
-        """A question was opened: how it looks, or None where there is nobody to answer it."""
+        """A question was opened: how it looks, or None where there is nobody to answer it, or to answer so many."""
         asker = self._askers.get(lane)
-        if asker is None or turn.rpartition("@")[0] != asker.round:
+        if asker is None or turn.rpartition("@")[0] != asker.round or len(self._of(lane, child)) >= MOST:
             return None
         own = round((dialog.timeout or 0) * SECOND / 1000)
         shorter = 0 < own < self._bound

@@ -6,8 +6,10 @@
 import contextlib
 import os
 import re
+import secrets
 import tempfile
 from pathlib import Path
+from typing import TypeGuard
 
 FOLDER = "inbox"
 PART = ".part"
@@ -31,11 +33,16 @@ def extension_of(filename: str) -> str:
 
 
 class Inbox:
-    """All inboxes below one state folder; `most` bytes a lane, the oldest files go first."""
+    """All inboxes below one state folder; `most` bytes a lane, the oldest files go first.
+
+    Threads may use it at the same time: nothing here depends on what another one does meanwhile.
+    """
 
     def __init__(self, state: Path, most: int) -> None:
         self._root, self._most = state / FOLDER, most
         self._begun: set[str] = set()
+        self._gone: set[int] = set()
+        self._life = f"{secrets.token_hex(4)}-"
 
     def path(self, lane: str, name: str) -> Path:
         """Where a file of this name is or would be."""
@@ -69,15 +76,17 @@ class Inbox:
         if lane not in self._begun:  # what an earlier life left half done
             self._begun.add(lane)
             for left in folder.glob(f"*{PART}"):
-                left.unlink(missing_ok=True)
-        handle, name = tempfile.mkstemp(suffix=PART, dir=folder)
+                if not left.name.startswith(self._life):  # another file of the same message may have begun
+                    left.unlink(missing_ok=True)
+        handle, name = tempfile.mkstemp(suffix=PART, prefix=self._life, dir=folder)
         os.close(handle)
         return Path(name)
 
     def keep(self, part: Path, lane: str, name: str, *, beside: int) -> bool:
         """Give a finished part its name; False where it is larger than a whole inbox, and then it is gone.
 
-        Older files go until it fits, those of the message `beside` last of all. Raises OSError.
+        Older files go until it fits, those of the message `beside` last of all. Nothing is kept of a message that
+        was deleted meanwhile. Raises OSError.
         """
         size = part.stat().st_size
         if size > self._most:
@@ -85,6 +94,9 @@ class Inbox:
             return False
         self._make_room(lane, size, beside)
         part.replace(self.path(lane, name))
+        if beside in self._gone:  # `forget` may have looked before this file had its name
+            self.path(lane, name).unlink(missing_ok=True)
+            return False
         return True
 
     def discard(self, part: Path) -> None:
@@ -98,7 +110,8 @@ class Inbox:
         return frozenset(int(name[1]) for name in names if name)
 
     def forget(self, message: int) -> None:
-        """Remove what any lane has of a message whose text is gone."""
+        """Remove what any lane has of a message whose text is gone, and what is still on its way there."""
+        self._gone.add(message)
         for path in self._root.glob(f"*/{message}-*"):
             with contextlib.suppress(OSError):
                 path.unlink()
@@ -106,7 +119,7 @@ class Inbox:
     def _make_room(self, lane: str, size: int, beside: int) -> None:
         kept = []
         for entry in os.scandir(self._root / lane):
-            if not entry.name.endswith(PART) and _plain(found := entry.stat(follow_symlinks=False)):
+            if not entry.name.endswith(PART) and _plain(found := _stat(entry)):
                 ours = entry.name.startswith(f"{beside}-")
                 kept.append((ours, found.st_mtime_ns, entry.name, found.st_size))
         total = sum(one[-1] for one in kept)
@@ -117,5 +130,13 @@ class Inbox:
             total -= length
 
 
-def _plain(found: os.stat_result) -> bool:
-    return (found.st_mode & 0o170000) == 0o100000
+def _stat(entry: "os.DirEntry[str]") -> os.stat_result | None:
+    """What an entry is, None where it has gone since the folder was read."""
+    try:
+        return entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def _plain(found: os.stat_result | None) -> TypeGuard[os.stat_result]:
+    return found is not None and (found.st_mode & 0o170000) == 0o100000

@@ -75,7 +75,7 @@ class Spending(Sessions):
             if not self.day_over:
                 self.day_over = day_end(day)
                 self.wake(self.day_over, "")
-            if round_.capped != (scope, day):
+            if (scope, day) not in round_.caps:
                 self.hold_back(round_, scope, day)
 
     def hold_back(self, round_: Round, scope: Scope, day: int) -> None:

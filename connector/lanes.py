@@ -264,6 +264,8 @@ class Lanes(Places):
         """An answer that stands wholly in Discord, or that Discord will never take, ends its round."""
         owed = self.world.owed.get(fact.key)
         if owed is None:
+            if "/answer/" in fact.key:  # taken back while it was being posted: no start needs the copies of its files
+                self.out.append(FilesOver(fact.key))
             return
         self.refused(owed, fact)
         self.record(fact)

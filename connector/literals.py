@@ -7,6 +7,9 @@ import re
 
 from connector import clusters
 
+LOOKED = 1_000
+"""Characters of a text that `plain` looks at: more than any place of one line shows, however long a child's text is."""
+
 _LITERAL = re.compile(r"(https?://[^\s<>]+)|([\\`*_~|\[\]<>])|^([ \t]*)(#{1,3}|-#?|\+|\d+[.)])(?=[ \t])", re.MULTILINE)
 
 
@@ -26,8 +29,9 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def plain(text: str) -> str:
-    """The text on one line, for places that know no Markdown."""
-    return " ".join("".join(char if char.isprintable() or char == "\u200d" else " " for char in text).split())
+    """The text's beginning on one line, for places that know no Markdown."""
+    looked = text.strip()[:LOOKED]
+    return " ".join("".join(char if char.isprintable() or char == "\u200d" else " " for char in looked).split())
 
 
 def code(text: str, count: int) -> str:

@@ -166,7 +166,7 @@ class Outgoing:
             return self._state, (OUTBOX, lane, *below), _nothing
         if (below := _below(workspaces, whole)) is None:
             raise Refused(notices.OUTSIDE)
-        if self._workspace.resolve().is_relative_to(self._state.resolve()):
+        if Path(os.path.realpath(self._workspace)).is_relative_to(os.path.realpath(self._state)):
             raise Refused(notices.OURS)
         return self._workspace, below, self._ours
 
@@ -184,8 +184,11 @@ def _parts(path: str) -> Names:
 
 
 def _spellings(folder: Path) -> list[Names]:
-    """A folder as it was named to the agent, and as it is called without links."""
-    return list(dict.fromkeys(_parts(str(name)) for name in (os.path.abspath(folder), folder.resolve())))  # noqa: PTH100 - resolve() would follow links here
+    """A folder as it was named to the agent, and as it is called without links.
+
+    Not `resolve()`: the agent may make links that lead round in a circle, which that raises for.
+    """
+    return list(dict.fromkeys(map(_parts, (os.path.abspath(folder), os.path.realpath(folder)))))  # noqa: PTH100 - see above
 
 
 def _below(folders: list[Names], whole: list[Names]) -> Names | None:

@@ -32,7 +32,7 @@ class Round:
     `reask`: whether it is one of `steps`, the waits of `retry.backoff` spent. `hurried`: a person wants that now.
     `child`: the generation that had it last. `into`: the round whose run it joined. `tool`, `posted`: evidence
     against asking again (BEHAVIOUR §6). `first`: it was moved to the front. `owed`: keys of posts outstanding.
-    `capped`: scope and day of the spending cap that it was last told of.
+    `capped`: scope and day of the spending cap that it was last told of; `caps`: all that it was told of.
     `late`: its author was shown that a change came too late; `unsaid`: its message is deleted.
     `code`: its terminal state, "" while pending. `files` came with it; `fetched`: how often it was told what became
     of them, `lines` for the child and `pictures` in the lane's inbox being the last word.
@@ -72,6 +72,7 @@ class Round:
     answers: int = 0
     owed: frozenset[str] = frozenset()
     capped: tuple[str, int] = ("", 0)
+    caps: frozenset[tuple[str, int]] = frozenset()
     late: bool = False
     unsaid: bool = False
     code: str = ""
@@ -171,7 +172,7 @@ def told(round_: Round, fact: RoundFact) -> Round:
         case facts.Edited(text=text):
             return replace(round_, text=text)
         case facts.Capped(scope=scope, day=day):
-            return replace(round_, capped=(scope, day))
+            return replace(round_, capped=(scope, day), caps=round_.caps | {(scope, day)})
         case facts.Late():
             return replace(round_, late=True)
         case facts.Unsaid():

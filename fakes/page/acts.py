@@ -41,7 +41,7 @@ class Acts:
         """Do one act; what came of it. Raises NotPossible, also for an act of the wrong shape."""
         try:
             return await self._do(self.person(asked["as"]), asked, files)
-        except (LookupError, TypeError, ValueError) as wrong:
+        except (LookupError, OverflowError, TypeError, ValueError) as wrong:
             # From the fake: no such message, command, option or value; or the page sent nonsense.
             raise NotPossible(str(wrong.args[0]) if wrong.args else repr(wrong)) from wrong
 

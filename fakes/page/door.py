@@ -64,7 +64,7 @@ class Door:
         return None
 
     def _right(self, key: str) -> bool:
-        return secrets.compare_digest(key.encode(), self._key.encode())
+        return secrets.compare_digest(key.encode(errors="replace"), self._key.encode())
 
 
 async def add_headers(_request: web.Request, response: web.StreamResponse) -> None:

@@ -161,7 +161,7 @@ class Page:
                 if frame.type is not WSMsgType.TEXT:
                     break
                 self._look(viewer, json.loads(frame.data))
-        except (AttributeError, TypeError, ValueError):
+        except (AttributeError, OverflowError, RecursionError, TypeError, ValueError):
             await socket.close(code=1008, message=b"that is no look")
         finally:
             self._viewers.discard(viewer)
@@ -278,5 +278,5 @@ async def _asked(request: web.Request) -> tuple[Any, list[Upload]]:
         text = await request.text()
     try:
         return json.loads(text) if isinstance(text, str) else None, files
-    except ValueError:
+    except (RecursionError, ValueError):
         return None, files

@@ -1,7 +1,8 @@
 """What extensions say beside an answer stands on the card: notices, states and titles, as they are and in bounds."""
 
 from connector import facts
-from connector.cards import Cards, View
+from connector.cards import STATES, Card, Cards, View
+from connector.literals import LOOKED
 from connector.world import World
 from engine import events as engine
 from engine import pi
@@ -81,3 +82,14 @@ def test_no_card_is_over_discords_limit() -> None:
         view = telling.hear(*told, *(engine.Told("7@1", dialog) for dialog in said))
         assert view is not None
         assert 600 < len(view.content) <= 2000
+
+
+def test_of_texts_without_end_a_card_keeps_what_it_may_show() -> None:
+    """It is drawn anew with every word of an answer: what it would leave out must cost nothing."""
+    card = Card("7", 1, 7)
+    assert card.tell(recorded("notify", message="n" * 100_000))
+    assert card.tell(recorded("setTitle", title="t" * 100_000))
+    told = [card.tell(recorded("setStatus", statusKey=str(n), statusText="s" * 100_000)) for n in range(STATES + 1)]
+    assert told == [True] * STATES + [False]
+    assert {len(text) for text in (card.notice, card.title, *card.status.values())} == {LOOKED}
+    assert card.tell(recorded("setStatus", statusKey="0", statusText=""))

@@ -1,6 +1,7 @@
 """A lane's inbox folder: plain names, nothing followed, nothing half done left."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,48 @@ def test_the_messages_of_kept_files_are_known_by_their_names(tmp_path: Path) -> 
     inbox.part("11")
     (tmp_path / "inbox" / "11" / "notes.txt").write_bytes(b"of somebody else")
     assert inbox.messages() == {7, 8}
+
+
+def test_what_comes_after_its_message_was_deleted_is_not_kept(tmp_path: Path) -> None:
+    """A thread cannot be given up: it may have just begun to give its file a name when the message is forgotten."""
+    inbox = Inbox(tmp_path, 100)
+    part = inbox.part("11")
+    inbox.forget(7)
+    assert not inbox.keep(part, "11", "7-1.txt", beside=7)
+    assert list((tmp_path / "inbox" / "11").iterdir()) == []
+    assert put(inbox, "8-1.txt", b"1", beside=8)
+
+
+def test_a_files_first_part_survives_that_the_lane_is_begun_for_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files of one message are brought at the same time."""
+    Inbox(tmp_path, 100).part("11")
+    inbox = Inbox(tmp_path, 100)
+    glob, meanwhile = Path.glob, []
+
+    def late(folder: Path, pattern: str) -> Iterator[Path]:
+        meanwhile.append(inbox.part("11"))
+        return glob(folder, pattern)
+
+    monkeypatch.setattr(Path, "glob", late)
+    first = inbox.part("11")
+    assert [path.exists() for path in (first, *meanwhile)] == [True, True]
+    assert len(list((tmp_path / "inbox" / "11").iterdir())) == 2
+
+
+def test_room_is_made_although_another_thread_makes_room_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inbox = Inbox(tmp_path, 4)
+    put(inbox, "7-1.txt", b"123")
+    scandir = os.scandir
+
+    def late(folder: Path) -> Iterator["os.DirEntry[str]"]:
+        for entry in list(scandir(folder)):
+            if entry.name == "7-1.txt":
+                (folder / entry.name).unlink()
+            yield entry
+
+    monkeypatch.setattr(os, "scandir", late)
+    part = inbox.part("11")
+    part.write_bytes(b"123")
+    assert inbox.keep(part, "11", "8-1.txt", beside=8)

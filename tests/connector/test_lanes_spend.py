@@ -296,3 +296,22 @@ def test_two_caps_are_told_and_extended_one_after_the_other(make: Make) -> None:
     assert sim.audit.stories[held].writes == []
     sim.step(Extend(held, 7))
     assert sim.up("11").head == f"{held}@1"
+
+
+def test_a_cap_that_holds_a_message_again_after_another_one_is_not_told_again(make: Make) -> None:
+    """A second post of one name is none: its round would wait for it for ever."""
+    sim = make(person=1.0, total=1.0, busy="queue")
+    sim.arrive("11", 3)
+    kid = sim.up("11")
+    held = sim.arrive("12", 3)
+    pays(sim, kid, 1.0)
+    for _ in ("person", "total"):
+        sim.step(Extend(held, 7))
+    pays(sim, kid, 1.0)
+    assert told(sim, held) == [
+        (notices_spend.capped("person", 1.0, MIDNIGHT), True),
+        (notices_spend.capped("total", 1.0, MIDNIGHT), True),
+    ]
+    sim.crash()
+    sim.pump()
+    assert len(told(sim, held)) == 2

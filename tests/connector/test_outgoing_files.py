@@ -418,3 +418,12 @@ def test_an_outbox_is_for_us_alone_and_stays_what_it_is(tmp_path: Path) -> None:
 def test_a_file_in_memory_needs_no_loading(ground: Ground) -> None:
     part = Part(1, "x", "n", files=(Attached("answer.md", b"# all"),))
     assert ground.outgoing().loaded(part) == part
+
+
+@pytest.mark.parametrize("path", ["a.txt", "/etc/passwd"])
+def test_a_working_folder_that_became_a_circle_of_links_ends_nothing_else(ground: Ground, path: str) -> None:
+    """The agent may own the folder above it: a fault here would come back with the same answer at every start."""
+    ground.work.rename(ground.folder / "was")
+    ground.work.symlink_to("work")
+    assert ground.one(path) in {notices.UNREADABLE, notices.LINK, notices.OUTSIDE, notices.OURS}
+    assert ground.one(str(ground.outbox / "made.txt")) == b"made"

@@ -1,5 +1,6 @@
 """Who may use the page: this run's key, this host, this page's own requests; everybody else is refused everywhere."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
 
@@ -119,3 +120,28 @@ async def test_discords_own_port_is_for_bots_alone(world: FakeDiscord) -> None:
     assert (await asked(url, headers=bot))[0] == 200
     assert (await asked(url, headers=bot | {"Origin": "http://evil.example"}))[0] == 403
     assert (await asked(url, headers=bot | {"Host": "evil.example"}))[0] == 403
+
+
+async def test_what_no_browser_sends_is_refused_as_anything_else(page: Page) -> None:
+    """Bytes that are no text come from whoever finds the port: a refusal, and no trace of a fault in the terminal."""
+    port = urlsplit(page.url).port or 0
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    cookie = b"Cookie: demo-%d=\xff\xfe" % port
+    writer.write(b"GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n%s\r\nConnection: close\r\n\r\n" % (port, cookie))
+    assert (await reader.readline()).split()[1] == b"403"
+    writer.close()
+
+
+@pytest.mark.parametrize("number", ["1e999", "[" * 50_000], ids=["no number", "too deep"])
+async def test_nonsense_with_the_key_is_no_act_and_no_look(world: FakeDiscord, number: str) -> None:
+    ada = world.person("ada")
+    async with visiting(world, ada) as visitor:
+        headers = {"Origin": visitor.origin, "Content-Type": "application/json"}
+        act = f'{{"as": "{ada.id}", "act": "react", "emoji": "x", "message": {number}}}'
+        async with visitor.session.post(f"{visitor.origin}/act", data=act, headers=headers) as response:
+            assert response.status == 409
+        async with visitor.session.ws_connect(f"{visitor.origin}/live", headers={"Origin": visitor.origin}) as socket:
+            await socket.send_str(f'{{"in": {number}}}')
+            async for _ in socket:
+                pass
+            assert socket.close_code == 1008

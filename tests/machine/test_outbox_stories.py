@@ -158,3 +158,11 @@ def test_copies_of_files_stay_as_long_as_a_part_of_their_post_is_owed() -> None:
     assert (first.effects, second.effects) == ((), (FilesOver(key),))
     restored(lanes, (owed,))
     assert lanes.step(PostDone(facts.Dropped(key, "gone")), 1).effects == (FilesOver(key),)
+
+
+@pytest.mark.parametrize("fact", [facts.Dropped("7/answer/1", "stopped"), facts.Posted("7/answer/1", 1, 2, 50)])
+def test_copies_of_files_go_with_an_answer_that_was_taken_back(fact: facts.Posted | facts.Dropped) -> None:
+    """Stop has recorded that it is dropped; what was on its way when it came is told of later."""
+    lanes = Lanes(rules=LaneRules())
+    assert lanes.step(PostDone(fact), 1).effects == (FilesOver("7/answer/1"),)
+    assert lanes.step(PostDone(facts.Dropped("7/notice/1", "stopped")), 1).effects == ()
