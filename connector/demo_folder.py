@@ -1,4 +1,4 @@
-"""The demo's folder: gone at its end; what a killed demo left behind is cleared by the next one. It touches no other."""
+"""The demo's folder: gone at its end; what a killed demo left behind is cleared by the next; it touches no other."""
 
 import contextlib
 import fcntl
@@ -17,7 +17,7 @@ HELD = "held"
 """The file whose lock says that a demo is up; the system lets go of it when that ends, however it ends."""
 
 STATE = "state"
-"""The connector's state folder in it: its lock says that a connector is, which may outlive a killed demo by its drain."""
+"""The connector's state folder in it. Its lock says that a connector is up: it outlives a killed demo by its drain."""
 
 
 @contextlib.contextmanager
