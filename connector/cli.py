@@ -29,7 +29,10 @@ app = typer.Typer(
     help="pi, the coding agent, in Discord.",
 )
 
-Config = Annotated[Path | None, typer.Option("--config", metavar="F", help="The configuration file.")]
+Config = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="F", help="The configuration file; `check` says where it is looked for without."),
+]
 Instance = Annotated[
     str | None,
     typer.Option("--instance", metavar="NAME", help="The configuration /etc/pi-connector/NAME.toml."),
@@ -79,7 +82,9 @@ def check(
     config: Config = None,
     instance: Instance = None,
     *,
-    online: Annotated[bool, typer.Option("--online", help="Ask Discord about the token and the intent, too.")] = False,
+    online: Annotated[
+        bool, typer.Option("--online", help="Ask Discord, too: token, intent, permissions, clock.")
+    ] = False,
 ) -> None:
     """Look for what would stop a run; change nothing."""
     _one_of(config, instance)
@@ -105,7 +110,9 @@ def demo(
     child: Annotated[
         Literal["fake", "pi"], typer.Option("--child", help="A scripted child, or pi with your own models.")
     ] = "fake",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Of the page, on 127.0.0.1; 0: any.")] = 0,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Of the page, on 127.0.0.1; 0: any free one.")
+    ] = 0,
     say: Annotated[
         list[str] | None, typer.Option("--say", metavar="TEXT", help="Send it, print the answer, exit; repeatable.")
     ] = None,

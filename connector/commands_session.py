@@ -13,7 +13,9 @@ SESSION_COMMANDS = (
         ),
     ),
     CommandSpec(
-        "model", "The model that answers here: list them, choose one", (OptionSpec("name", "Which", autocomplete=True),)
+        "model",
+        "The model that answers here: list them, choose one",
+        (OptionSpec("name", "Which one", autocomplete=True),),
     ),
     CommandSpec(
         "thinking",
@@ -29,7 +31,7 @@ SESSION_COMMANDS = (
         "command",
         "Run a command of the agent or of one of its extensions",
         (
-            OptionSpec("name", "Which", required=True, autocomplete=True),
+            OptionSpec("name", "Which one", required=True, autocomplete=True),
             OptionSpec("args", "What follows the command's name"),
         ),
         private=False,

@@ -11,13 +11,13 @@ import secrets
 import shutil
 import signal
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from connector import demo_process, ledger_read
+from connector.demo_folder import STATE, demo_folder
 from connector.demo_inside import Inside
 from connector.demo_process import Keeper, Over
 from connector.demo_tour import TOUR
@@ -78,10 +78,9 @@ async def _demo(child: Kind, port: int, says: tuple[str, ...]) -> int:
     try:
         # With a page, `port` is the page's: it is the one that a person types or forwards.
         async with _world(port if says else 0) as world:
-            with tempfile.TemporaryDirectory(prefix="pi-connector-demo-", ignore_cleanup_errors=True) as name:
-                folder = Path(name)
+            with demo_folder() as folder:
                 people = [world.person(each) for each in (OPERATOR, GUEST)]
-                ledger = folder / "state" / FILE
+                ledger = folder / STATE / FILE
                 inside = Inside(ledger, gap=round(WEDGE_GAP * SECOND), max_wedges=MAX_WEDGES)
                 config = _write_config(folder, child, world, people, page=not says)
                 keeper = Keeper(config, world.token, world.changes.tell, inside.heard)
@@ -176,7 +175,7 @@ def _write_config(folder: Path, child: Kind, world: "FakeDiscord", people: "Sequ
         },
         "access": {"users": [str(person.id) for person in people], "operators": [str(people[0].id)]},
         "agent": agent,
-        "state": {"dir": str(folder / "state")},
+        "state": {"dir": str(folder / STATE)},
         "log": {"format": "json", "level": "debug" if page else "info"},
     }
     if child == "fake":

@@ -1,7 +1,8 @@
 """What goes on in the demo's connector, for its page: read from the ledger and its log lines; it changes nothing."""
 
+import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,12 @@ _TOLD_ELSEWHERE = frozenset({"event", "timestamp", "level", "lane", "message_id"
 class Inside:
     """One look at a time over one state folder's ledger. `heard` takes the connector's log lines.
 
-    `gap` (nanoseconds) and `max_wedges` are the connector's own settings for failed starts in a row.
+    `now` is the wall clock's (nanoseconds): a provider's limit that is over is not shown. `gap` (nanoseconds) and
+    `max_wedges` are the connector's own settings for failed starts in a row.
     """
 
-    def __init__(self, ledger: Path, *, gap: int, max_wedges: int) -> None:
-        self._ledger = ledger
+    def __init__(self, ledger: Path, *, gap: int, max_wedges: int, now: Callable[[], int] = time.time_ns) -> None:
+        self._ledger, self._now = ledger, now
         self._gap, self._max_wedges = gap, max_wedges
         self._lines: deque[dict[str, Any]] = deque(maxlen=LINES)
 
@@ -53,12 +55,14 @@ class Inside:
         except Refusal:
             return {"log": list(self._lines)}
         world = folded(known.world)
+        now = self._now()
         in_row = chain.in_a_row(known.chain, self._gap)
         return {
             "lanes": [_lane(world, key) for key in sorted(world.lanes) if _shows(world, key)],
             "gates": [
                 {"name": f"{provider}/{model}", "until": until // SECOND}
                 for (provider, model), until in sorted(world.gates.items())
+                if until > now
             ],
             "wedges": {
                 "in_row": in_row,

@@ -106,9 +106,8 @@ class Keeper:
             tries = 0 if self.ready.is_set() else tries + 1
             if tries >= TRIES:
                 raise self._over(f"the connector cannot be started: {self._words()}")
-            how = f"exited with {code}" if code >= 0 else f"died of signal {-code}"
             why = f" ({self._why})" if self._why else ""
-            self._note(f"the connector {how}{why}; starting it again, as systemd would")
+            self._note(f"the connector {_how(code)}{why}; starting it again, as systemd would")
             self.ready.clear()
             self._changed()
             await asyncio.sleep(RESTART)
@@ -185,6 +184,8 @@ class Keeper:
             self._note(f"{event}: {reason}")
         if told.get("level") in {"warning", "error", "critical"}:
             words = f"{event}: {reason or told.get('message') or ''}".rstrip(": ")
+            if event == "engine.exit" and isinstance(code := told.get("code"), int):
+                words = f"the agent {_how(code)}"
             self._last.append(words)
             if event not in _QUIET:
                 self._note(words)
@@ -199,6 +200,11 @@ class Keeper:
 
     def _words(self) -> str:
         return " | ".join(self._last) or "it says nothing"
+
+
+def _how(code: int) -> str:
+    """How a process ended, by its exit status as Python tells it."""
+    return f"exited with {code}" if code >= 0 else f"died of signal {-code}"
 
 
 def note(text: str) -> None:

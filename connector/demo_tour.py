@@ -11,6 +11,9 @@ TOUR: tuple[tuple[str, str], ...] = (
     ("err429", "press Stop inside the countdown: nothing is asked again"),
     ("hang", "a turn that never ends: Stop ends it, and says what it stopped"),
     ("mute", "press Stop: a child deaf to it is killed, and the connector starts again from its ledger"),
-    ("exit 3", "a child that ends in the middle of a turn"),
+    (
+        "exit 3",
+        "a child that ends in a turn: the connector starts again, asks twice more, then gives up, with Retry",
+    ),
 )
 """What shows most in the shortest time, in an order in which nothing is in the way of what follows."""

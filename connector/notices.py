@@ -87,7 +87,7 @@ def stopped(
     receipt = f"Stopped{who}{': ' if ended else ''}{', '.join(ended)}."
     if until is None:
         return receipt
-    return f"{receipt} The turn is still ending; the next message waits until <t:{until}:R> at most."
+    return f"{receipt} The turn is still ending; the next message waits until <t:{until}:T> at most."
 
 
 def settled(receipt: str, left: Sequence[str] | None) -> str:

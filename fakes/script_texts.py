@@ -77,7 +77,7 @@ ODD_LINES = (
 )
 
 HELP = {
-    "echo": "answers `echo: TEXT`, as does every text that is no script",
+    "echo": "TEXT: answers “echo: TEXT”, as it does to every text that is no script",
     "slow": "MS: the answer streams over MS milliseconds",
     "long": "N: an answer of N characters",
     "fence": "N: a fence of about N characters of code",

@@ -48,7 +48,9 @@ class Door:
     def _refusal(self, request: web.Request) -> web.Response | None:
         """The answer in place of the page's, None for who may go on."""
         if request.host not in self._hosts:
-            return web.Response(status=421, text="This is not the host it is meant for.\n")
+            return web.Response(
+                status=421, text="This is not the host and port that the demo printed; forward the same port.\n"
+            )
         origin = request.headers.get("Origin")
         acts = request.method not in {"GET", "HEAD"} or "Upgrade" in request.headers
         if (origin is None and acts) or (origin is not None and origin != f"http://{request.host}"):

@@ -36,7 +36,7 @@ def read(folder: Path, *new: facts.AnyFact) -> dict[str, Any]:
 
 
 def inside(folder: Path) -> Inside:
-    return Inside(folder / FILE, gap=900 * SECOND, max_wedges=5)
+    return Inside(folder / FILE, gap=900 * SECOND, max_wedges=5, now=lambda: AT + 5 * SECOND)
 
 
 def test_lanes_with_their_head_their_queue_and_their_children(tmp_path: Path) -> None:
@@ -53,6 +53,7 @@ def test_lanes_with_their_head_their_queue_and_their_children(tmp_path: Path) ->
         facts.Written("3", 2),
         facts.Backoff("3", AT + 9 * SECOND, "rate-limited"),
         facts.Gated("fake", "scripted", AT + 9 * SECOND),
+        facts.Gated("fake", "over", AT + 4 * SECOND),
         claimed(4, "over", "900"),
         facts.Ended("4", "answered"),
     )

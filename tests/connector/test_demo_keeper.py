@@ -75,6 +75,15 @@ def test_a_kill_is_a_fall_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert notes == ["the connector died of signal 9; starting it again, as systemd would"] * 2
 
 
+def test_the_end_of_an_agent_is_told_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = "".join(
+        f'print(\'{{"event": "engine.exit", "level": "warning", "code": {code}}}\', file=sys.stderr)\n'
+        for code in (3, -11)
+    )
+    notes = kept(tmp_path, lines + "sys.exit(0)", monkeypatch)[1]
+    assert notes == ["the agent exited with 3", "the agent died of signal 11"]
+
+
 def test_the_token_comes_on_standard_input_and_the_rest_of_the_environment_stays_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

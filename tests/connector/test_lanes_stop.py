@@ -40,7 +40,7 @@ def fails(sim: Sim) -> list[str]:
 
 
 def until(sim: Sim, grace: int) -> str:
-    return f" The turn is still ending; the next message waits until <t:{(sim.now + grace) // SECOND}:R> at most."
+    return f" The turn is still ending; the next message waits until <t:{(sim.now + grace) // SECOND}:T> at most."
 
 
 def test_while_it_waits_for_a_child(sim: Sim) -> None:

@@ -104,7 +104,7 @@ def test_the_receipts_of_stop() -> None:
     assert stopped(Halted.RUNNING, tools=1, kept=2) == "Stopped: running turn, 1 open tool, 2 waiting messages kept."
     assert stopped(Halted.BACKOFF, by=7, until=1700) == (
         "Stopped by <@7>: wait before asking again."
-        " The turn is still ending; the next message waits until <t:1700:R> at most."
+        " The turn is still ending; the next message waits until <t:1700:T> at most."
     )
     assert notices.settled("Stopped.", ()) == "Stopped."
     assert notices.settled("Stopped.", ["sleep (7)"]) == "Stopped. Still running: sleep  7."

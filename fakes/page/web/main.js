@@ -25,6 +25,9 @@ function drawState() {
   if (last !== undefined && $("news").textContent !== last[1]) $("news").textContent = last[1];
 }
 
+// What a word takes stands before its help: `MS [NAME]: …`.
+const VALUES = /^((?:[A-Z.]+|\[[^\]]+\])(?: (?:[A-Z.]+|\[[^\]]+\]))*): (.*)$/;
+
 function drawTour() {
   const { tour, words } = seen.who;
   const box = $("tour");
@@ -37,8 +40,11 @@ function drawTour() {
       watch.textContent = `Watch: ${about}.`;
     } }, text));
   const all = h("details", {}, h("summary", {}, "all words"),
-    h("dl", {}, Object.entries(words).flatMap(([word, about]) => [h("dt", {}, h("code", {}, word)), h("dd", {}, about)])));
-  box.replaceChildren(h("div", { class: "row" }, h("strong", {}, "Try:"), items, all), watch);
+    h("dl", {}, Object.entries(words).flatMap(([word, about]) => {
+      const [, values, told] = about.match(VALUES) ?? [about, "", about];
+      return [h("dt", {}, h("code", {}, `${word} ${values}`.trim())), h("dd", {}, told)];
+    })));
+  box.replaceChildren(h("div", { class: "row" }, h("strong", {}, "Try:"), items), all, watch);
 }
 
 function drawTyping() {

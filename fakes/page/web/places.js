@@ -45,6 +45,8 @@ export function drawPlaces(news) {
   $("places").replaceChildren(...seen.places.map((place) => row(place)));
   if (focused !== undefined) $("places").querySelector(`[data-place="${focused}"]`)?.focus();
   $("place").textContent = `${SIGNS[here.kind]} ${here.name}`;
+  // Whom a text is for differs by place, and is what a newcomer gets wrong first.
+  $("say").placeholder = here.kind === "channel" ? `@${seen.who.bot.name} and what you want of it` : `What you want of ${seen.who.bot.name}`;
   document.title = `${here.name} · pi-connector demo`;
 }
 

@@ -117,7 +117,7 @@ function field(command, option, filled) {
 // What the bot offers while one types; an old answer never replaces a newer one.
 function complete(command, option, input, filled) {
   const list = h("ul", { role: "listbox", class: "commands", id: `offers-${option.name}`, "aria-label": `Offers for ${option.name}` });
-  let offers = [], at = -1, asked = 0, timer = 0;
+  let offers = [], at = -1, asked = 0, timer = 0, none = false;
   input.setAttribute("role", "combobox");
   input.setAttribute("aria-controls", list.id);
 
@@ -128,6 +128,8 @@ function complete(command, option, input, filled) {
         event.preventDefault();
         take(offer);
       } }, offer.name)));
+    if (none) list.replaceChildren(h("li", { role: "presentation", class: "small" }, "Nothing is offered for this; type on."));
+    none = false;
     if (at < 0) input.removeAttribute("aria-activedescendant");
     else input.setAttribute("aria-activedescendant", `offer-${option.name}-${at}`);
     list.children[at]?.scrollIntoView({ block: "nearest" });
@@ -144,7 +146,7 @@ function complete(command, option, input, filled) {
     const typed = input.value;
     const answer = await act("complete", { name: command.name, option: option.name, typed, options: { ...filled(), [option.name]: typed } });
     if (mine !== asked || answer === null) return;
-    [offers, at] = [answer.choices, -1];
+    [offers, at, none] = [answer.choices, -1, answer.choices.length === 0];
     draw();
   };
   input.addEventListener("focus", ask);

@@ -113,9 +113,13 @@ def wait_for_end(handles: list[int]) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's signal at a parent's end is Linux's")
 def test_killed_the_demo_takes_the_connector_and_its_child_along(tmp_path: Path) -> None:
+    """Its folder cannot go with it: the next demo clears that."""
     with in_talk(tmp_path) as (process, handles):
         process.kill()
         wait_for_end(handles)
+    assert len(list(tmp_path.iterdir())) == 1
+    assert demo(tmp_path, "--say", "hello").stdout == "echo: hello\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])

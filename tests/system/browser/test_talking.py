@@ -52,6 +52,7 @@ def test_a_reload_in_mid_turn_shows_the_same(page: Page) -> None:
     in_thread(page, "tool 600000 bash across a reload")
     card = of_bot(page, "bash sleep 600.000")
     expect(card.get_by_role("button", name="Stop")).to_be_visible()
+    expect(page.locator("#typing")).to_have_text("pi is typing…")
     place, address, order = page.locator("#place").inner_text(), page.url, message_ids(page)
     page.reload()
     assert page.url == address
