@@ -56,7 +56,7 @@ class Overview:
     def as_json(self) -> dict[str, Any]:
         """CONTRACT's `status --json`."""
         dead = [
-            {"message": letter.message, "round": letter.round, "lane": letter.lane, "since": letter.at // SECOND}
+            {"message": str(letter.message), "round": letter.round, "lane": letter.lane, "since": letter.at // SECOND}
             for letter in self.dead
         ]
         return as_json(self.world, self.in_row) | {"dead": dead}

@@ -104,7 +104,7 @@ def as_json(world: World, in_row: int) -> dict[str, Any]:
 
 def _round(round_: Round) -> dict[str, Any]:
     return {
-        "message": round_.message,
+        "message": str(round_.message),  # as text: a number of 19 digits loses its end in what reads JSON with doubles
         "round": round_.id,
         "phase": PHASES[round_.phase],
         "attempts": round_.attempts,

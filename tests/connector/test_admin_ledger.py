@@ -88,14 +88,14 @@ def test_status_is_a_fold_over_a_ledger_in_use(tmp_path: Path) -> None:
     assert told == {
         "lanes": {
             "700": [
-                waiting | {"message": MESSAGE, "round": str(MESSAGE), "phase": "running", "attempts": 1},
-                waiting | {"message": MESSAGE + 1, "round": str(MESSAGE + 1), "phase": "waiting"},
+                waiting | {"message": str(MESSAGE), "round": str(MESSAGE), "phase": "running", "attempts": 1},
+                waiting | {"message": str(MESSAGE + 1), "round": str(MESSAGE + 1), "phase": "waiting"},
             ],
             "701": [],
         },
         "children": [{"child": 1, "lane": "700", "pid": os.getpid()}],
         "gate": [{"provider": "fake", "model": "scripted", "until": SEEN_AT // SECOND + 60}],
-        "dead": [{"message": 7, "round": "7", "lane": "701", "since": SEEN_AT // SECOND + 7}],
+        "dead": [{"message": "7", "round": "7", "lane": "701", "since": SEEN_AT // SECOND + 7}],
         "chain": 0,
     }
     assert json.loads(json.dumps(told)) == told
