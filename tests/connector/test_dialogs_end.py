@@ -6,7 +6,7 @@ import pytest
 
 from connector import facts, notices, notices_dialogs
 from connector.access import Rules
-from connector.lane_events import ChildSays
+from connector.lane_events import ChildSays, Shutdown
 from engine import events as told
 from fakes.discord import FakeDiscord
 from fakes.house import house
@@ -98,6 +98,14 @@ async def test_a_child_that_is_gone_asks_no_more(open_house: Open) -> None:
         post = await here.asks("confirm")
         home.puppets.retire(str(here.general.id), home.puppets.alive[str(here.general.id)])
         await here.ends(post, notices_dialogs.turn_over())
+
+
+async def test_when_the_connector_goes_down_it_says_so(open_house: Open) -> None:
+    async with open_house() as home:
+        here = await scene(home)
+        post = await here.asks("confirm")
+        home.dispatcher.put(Shutdown())
+        await here.ends(post, notices_dialogs.restarting())
 
 
 async def test_after_a_restart_it_says_that_it_is_over(open_house: Open) -> None:
