@@ -1,4 +1,4 @@
-"""The demo's folder is gone at its end, and the next demo clears what a killed one left; a folder in use stays; what it needs is told."""
+"""The folder of a demo: gone at its end, or with the next one; in use it stays. What a missing extra is told as."""
 
 import sys
 import tempfile
