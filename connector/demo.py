@@ -55,7 +55,9 @@ def run(*, child: Kind, port: int, says: tuple[str, ...]) -> int:
     try:
         import fakes.discord  # noqa: F401, PLC0415 - whether it can be had is the question
     except ModuleNotFoundError as missing:
-        raise Refusal(f"the demo needs {missing.name}", "pip install 'pi-discord-connector[demo]'") from None
+        raise Refusal(
+            f"the demo needs {missing.name}", "make demo in the clone, or pip install '.[demo]' there"
+        ) from None
     return asyncio.run(_demo(child, port, says))
 
 

@@ -13,7 +13,7 @@ TOUR: tuple[tuple[str, str], ...] = (
     ("mute", "press Stop: a child deaf to it is killed, and the connector starts again from its ledger"),
     (
         "exit 3",
-        "a child that ends in a turn: the connector starts again, asks twice more, then gives up, with Retry",
+        "a child that ends in its turns: all starts again, twice more, then Retry is left; 5 such ends in a row end it",
     ),
 )
 """What shows most in the shortest time, in an order in which nothing is in the way of what follows."""

@@ -1,11 +1,14 @@
-"""The demo's folder is gone at its end, and the next demo clears what a killed one left; a folder in use stays."""
+"""The folder of a demo: gone at its end, or with the next one; in use it stays. What a missing extra is told as."""
 
+import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
+from connector import demo
 from connector.demo_folder import HELD, PREFIX, STATE, demo_folder
+from connector.exits import Refusal
 from connector.lock import StateLock
 
 
@@ -58,3 +61,14 @@ def test_what_no_demo_of_ours_made_stays(above: Path) -> None:
     with demo_folder() as own:
         assert set(above.iterdir()) == {strange, elsewhere, link, own}
     assert (elsewhere / HELD).exists()
+
+
+def test_without_its_extra_the_demo_says_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a way that needs nothing but the clone: the name on a package index is nobody's."""
+    monkeypatch.setitem(sys.modules, "fakes.discord", None)
+    with pytest.raises(Refusal) as refused:
+        demo.run(child="fake", port=0, says=())
+    assert (refused.value.reason, refused.value.mend) == (
+        "the demo needs fakes.discord",
+        "make demo in the clone, or pip install '.[demo]' there",
+    )

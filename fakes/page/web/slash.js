@@ -128,7 +128,7 @@ function complete(command, option, input, filled) {
         event.preventDefault();
         take(offer);
       } }, offer.name)));
-    if (none) list.replaceChildren(h("li", { role: "presentation", class: "small" }, "Nothing is offered for this; type on."));
+    if (none) list.replaceChildren(h("li", { role: "presentation", class: "small" }, "Nothing is offered for this yet."));
     none = false;
     if (at < 0) input.removeAttribute("aria-activedescendant");
     else input.setAttribute("aria-activedescendant", `offer-${option.name}-${at}`);

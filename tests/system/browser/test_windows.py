@@ -80,7 +80,7 @@ def test_with_a_keyboard_only(open_page: Open, shared: Demo) -> None:
     expect(page.get_by_role("menuitem", name="Apps: Ask pi")).to_be_focused()
     keys.press("ArrowDown")
     keys.press("Enter")
-    expect(of_bot(page, "Only you can see this")).to_be_visible()
+    expect(of_bot(page, "ada used Trace")).to_contain_text("Only you can see this")
 
 
 def tab_to(page: Page, name: str, *, back: bool = False) -> None:
