@@ -51,7 +51,7 @@ def ask(pi: Pi, method: str, fields: Record, signal: Gate | None = None) -> Flow
     answered = pi.dialogs[dialog] = Gate()
     pi.emit("extension_ui_request", id=dialog, method=method, **fields)
     gates = [answered]
-    timer = pi.loop.after(fields["timeout"] * MS) if "timeout" in fields else None
+    timer = pi.loop.after(round(fields["timeout"] * MS)) if "timeout" in fields else None
     if timer is not None:
         gates.append(timer)
     if signal is not None:

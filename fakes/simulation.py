@@ -25,7 +25,7 @@ SECOND = 1_000_000_000
 
 @dataclass(slots=True)
 class _House:
-    """One lane's engine and child; `read`: how much of the child's output was taken."""
+    """One lane's engine and child; `read`: how much of the child's output was taken; `busy`: as was told last."""
 
     lane: str
     generation: int
@@ -36,6 +36,7 @@ class _House:
     kill_at: int | None = None
     stopping: bool = False
     over: bool = False
+    busy: bool = True
 
 
 @dataclass(slots=True)
@@ -227,7 +228,8 @@ class Simulation:
                     house.child.signal("TERM")
                 case _:
                     said.append(effect)
-        if effects:
+        if effects or house.state.busy is not house.busy:  # also a run that is nobody's ends our waiting
+            house.busy = house.state.busy
             self._inbox.append(asked.ChildSays(house.lane, house.generation, tuple(said), house.state.busy))
 
     def _perform(self, effect: lane_effects.Effect) -> None:

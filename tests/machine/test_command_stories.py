@@ -88,3 +88,22 @@ def test_a_command_does_not_join_a_run_nor_interrupt_one() -> None:
     world.stop(7)
     world.seconds(1)
     assert prompts(world)[1:] == ["/nothing"]
+
+
+def test_what_waits_for_a_run_that_belongs_to_nobody_any_more_follows_it() -> None:
+    """It ends without a word to anybody: that the engine is free again is told all the same (BEHAVIOUR §7.27)."""
+    world = simulated()
+    world.command(1, 7, "/later hello")
+    world.say(1, 7, "one")
+    world.seconds(10)
+    world.say(1, 7, "two")
+    world.seconds(10)
+    assert [text for kind, text, _ in posts(world) if kind == "answer"] == ["echo: one", "echo: two"]
+    assert not world.lanes.world.rounds
+
+
+def test_a_dialog_that_ends_by_its_own_timeout_is_followed_by_its_runs_answer() -> None:
+    world = Simulation(limits=Limits(dialog=300 * SECOND))
+    world.say(1, 7, "dialog confirm 2000")
+    world.seconds(10)
+    assert [text for _, text, _ in posts(world)] == ["you chose: nothing"]

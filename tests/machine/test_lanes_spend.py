@@ -32,7 +32,7 @@ MORE: Moves = ((6, extend), (1, later))
 MUTANTS = (
     Mutant("caps at all", Spending, "reached", "if caps else ()", "if not caps else ()"),
     Mutant("a re-ask is a prompt too", Service, "next_round", "None if self.cap_on(head) else head", "head", seed=10),
-    Mutant("one notice", Spending, "tell_capped", "if round_.capped != (scope, day):", "if True:"),
+    Mutant("one notice", Spending, "tell_capped", "if (scope, day) not in round_.caps:", "if True:"),
     Mutant("a new day", Spending, "day_turned", "self.touch_all()", "pass"),
     Mutant("the others pass", Service, "next_round", "if not self.cap_on(round_)", "if True"),
     Mutant("who waits elsewhere is told", Spending, "book_of", "self.touch_all()", "pass", seed=4),
