@@ -7,7 +7,15 @@ import platform
 import sys
 from pathlib import Path
 
-BENCHES = ("bench_wire", "bench_ledger", "bench_lanes", "bench_people", "bench_sign", "bench_start")
+BENCHES = (
+    "bench_wire",
+    "bench_ledger",
+    "bench_lanes",
+    "bench_people",
+    "bench_sign",
+    "bench_start",
+    "bench_ready",
+)
 
 
 def main(names: list[str]) -> int:
