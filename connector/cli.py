@@ -219,7 +219,7 @@ def _run(config: Path | None, instance: str | None) -> int:
     faulthandler.enable(2)  # every thread's stack, also when the watchdog of systemd sends SIGABRT
     for signum in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signum, _stop_early)
-    gc.disable()  # it would go through what the imports bring ten times over, and all of that stays; `_relay` ends it
+    gc.disable()  # it would go through what the imports bring ten times over, and all of that stays; `starting` ends it
     from connector.hidden import hide_process  # noqa: PLC0415 - only run reads a token for long
     from connector.service_manager import ServiceManager  # noqa: PLC0415 - only run tells systemd anything
 
@@ -269,11 +269,9 @@ def _relay(settings: "Settings", logs: "Logs", manager: "ServiceManager") -> int
     try:
         token = read_token(settings, os.environ)
         logs.redactor.add(token.secret.reveal())
-        from connector.app import Program  # noqa: PLC0415 - brings discord.py
-        from connector.app import run as relay  # noqa: PLC0415 - as above
+        from connector.starting import Program  # noqa: PLC0415 - brings the engine
+        from connector.starting import run as relay  # noqa: PLC0415 - as above
 
-        gc.freeze()
-        gc.enable()
         return asyncio.run(relay(Program(settings, token, os.environ, logs, manager)))
     except Refusal as refusal:
         return _refused(logs, refusal, manager)

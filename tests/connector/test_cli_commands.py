@@ -29,7 +29,7 @@ async def run(program):
              dumpable=ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), faulthandler=faulthandler.is_enabled())
     {then}
 
-app = sys.modules["connector.app"] = types.ModuleType("connector.app")
+app = sys.modules["connector.starting"] = types.ModuleType("connector.starting")
 app.run = run
 app.Program = collections.namedtuple("Program", "settings token environ logs manager")
 from connector.cli import main
