@@ -1,4 +1,4 @@
-"""The connector and a bare client as processes that say READY to a service manager, which is the bench; it times none."""
+"""The connector and a bare client as processes that say READY to a service manager, which is the bench."""
 
 import asyncio
 import contextlib
@@ -6,7 +6,7 @@ import itertools
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,12 +50,14 @@ async def connector(home: Home) -> AsyncIterator[int]:
 
 
 @contextlib.asynccontextmanager
-async def bare(world: FakeDiscord, child: Sequence[str] = ()) -> AsyncIterator[int]:
-    """The bare client, with one child or none, up to READY: its process id."""
+async def bare(
+    world: FakeDiscord, child: Sequence[str] = (), environ: Mapping[str, str] | None = None
+) -> AsyncIterator[int]:
+    """The bare client, with one child or none, up to READY: its process id. `environ`: beside what it inherits."""
     command = [sys.executable, "-m", "tests.bench.bare_client", world.rest_base, world.gateway_url, *child]
     with manager() as listening:
-        environ = {**os.environ, **listening.environ}
-        client = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.PIPE, env=environ)
+        whole = {**os.environ, **(environ or {}), **listening.environ}
+        client = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.PIPE, env=whole)
         try:
             assert client.stdin is not None
             client.stdin.write(f"{world.token}\n".encode())
