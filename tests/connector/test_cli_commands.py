@@ -230,6 +230,17 @@ def test_how_run_ends(tmp_path: Path, then: str, code: int, last: str) -> None:
         assert "Traceback" in told[-1]["exception"]
 
 
+def test_a_start_brings_nothing_that_it_does_not_need_yet(tmp_path: Path) -> None:
+    """Each of these costs every start its time, and most of them every run its memory."""
+    unneeded = ["PIL", "aiohttp.web", "fakes", "markdown_it", "prometheus_client", "rich"]
+    then = (
+        "del sys.modules['connector.starting']; import connector.starting, connector.app; "
+        f"log.info('brought', modules=sorted(set(sys.modules) & set({unneeded}))); return 0"
+    )
+    done = call("run", "--config", str(config(tmp_path)), module=("-c", INSTEAD.format(then=then)), DISCORD_TOKEN=TOKEN)
+    assert [event["modules"] for event in events(done.stderr) if event["event"] == "brought"] == [[]]
+
+
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
 def test_a_stop_before_the_connector_is_up_is_an_orderly_one(tmp_path: Path, signum: signal.Signals) -> None:
     """CONTRACT: 0 after SIGTERM or SIGINT; also while it still waits for its token, and without a traceback."""
