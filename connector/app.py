@@ -1,18 +1,15 @@
 """Builds the concrete things of `run` and takes them down again in order; it does nothing else."""
 
 import asyncio
-import contextlib
 import signal
-from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from connector import chain, facts, started
+from connector import chain, facts
 from connector.access import Rules, Us, admits
 from connector.backfill import Backfill
-from connector.beginning import locked, opened, patiently, record, recovery, refuse_start, sweep_left
-from connector.check_child import refuse_unfit
+from connector.beginning import record, recovery, refuse_start, sweep_left
 from connector.children import Children
 from connector.clock import Clock
 from connector.dispatch import Dispatcher
@@ -27,10 +24,10 @@ from connector.lane_effects import Quit
 from connector.lane_events import Shutdown, Tick
 from connector.lanes import Lanes, restored
 from connector.ledger import Known, Ledger, LedgerBroken
-from connector.logs import Logs
 from connector.messages import Author, Message, Place
 from connector.metrics import Meter
 from connector.outgoing import OUTBOX
+from connector.patience import opened, patiently
 from connector.people import People
 from connector.people_desk import Desk
 from connector.people_dialogs import DialogActs
@@ -39,15 +36,10 @@ from connector.performing import Parts
 from connector.ports import Connected, Disconnected
 from connector.posting import Posting
 from connector.pruning import Kept, prune_daily
-from connector.service_manager import ServiceManager
-from connector.settings import Settings, nanoseconds
-from connector.settings_load import problems, refuse
-from connector.state_folder import prepare_state_folder, state_folder
-from connector.token import Token
-from connector.trust import trust_findings
+from connector.settings import nanoseconds
+from connector.starting import Ahead, Program
 from connector.watch import Sight, Watch
-from connector.wiring import access_rules, child_spec, discord_options, file_tools, lane_rules, nursery, outgoing
-from engine import processes
+from connector.wiring import access_rules, discord_options, file_tools, lane_rules, nursery, outgoing
 
 LONG_RESUME = 60_000_000_000
 """Nanoseconds without a gateway after which even a resumed session's channels are read."""
@@ -56,41 +48,22 @@ LISTENING_CHECK = 120.0
 """Seconds between two comparisons of the gateway with what REST knows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
-    """What a run needs from its surroundings."""
-
-    settings: Settings
-    token: Token
-    environ: MutableMapping[str, str]
-    logs: Logs
-    manager: ServiceManager = field(default_factory=ServiceManager)
-
-
-async def run(program: Program) -> ExitCode:
-    """`pi-connector run`: relays until stopped, then takes everything down; the exit code. Raises Refusal."""
-    settings, log = program.settings, program.logs.log
-    refuse(problems(settings))
-    folder = state_folder(settings, program.environ)
-    for finding in (*trust_findings(settings), *program.token.findings, *prepare_state_folder(folder)):
-        log.warning("connector.finding", key=finding.key, finding=finding.text, mend=finding.mend)
-    processes.become_subreaper()
-    with contextlib.ExitStack() as held:
-        await locked(held, folder, log, program.manager.status)
-        ledger = await opened(folder, log, program.manager.status)
-        life = Run(program, ledger, folder)
-        try:
-            return await life.live()
-        finally:
-            await life.unserve()
-            await ledger.close()
+async def relay(program: Program, folder: Path, ahead: Ahead) -> ExitCode:
+    """Relay until stopped, with the state folder's lock held; the exit code. Raises Refusal."""
+    ledger = await opened(folder, program.logs.log, program.manager.status)
+    life = Run(program, ledger, folder, ahead)
+    try:
+        return await life.live()
+    finally:
+        await life.unserve()
+        await ledger.close()
 
 
 class Run:
     """One life of the connector on an open ledger."""
 
-    def __init__(self, program: Program, ledger: Ledger, folder: Path) -> None:
-        self._program, self._ledger, self._folder = program, ledger, folder
+    def __init__(self, program: Program, ledger: Ledger, folder: Path, ahead: Ahead) -> None:
+        self._program, self._ledger, self._folder, self._ahead = program, ledger, folder, ahead
         self._outgoing = outgoing(program.settings, folder)
         self._settings, self._log = program.settings, program.logs.log
         self._clock = Clock()
@@ -136,7 +109,7 @@ class Run:
         await record(self._ledger, facts.Up(self._clock.now(), version), self._clock, self._log)
         self._listen()
         await sweep_left(lanes.world, self._ledger, self._clock, self._log, kill_after=settings.engine.kill_after)
-        self._dispatcher.spawn(self._health.meet(self._meet_child))
+        self._dispatcher.spawn(self._health.meet(self._ahead.meet))
         self._dispatcher.put(await asyncio.to_thread(recovery, lanes.world))
         self._dispatcher.spawn(self._prune())
 
@@ -161,15 +134,6 @@ class Run:
     def _health_now(self) -> Health:
         self._health.look(self._sight())
         return self._health.health
-
-    async def _meet_child(self) -> str:
-        """While Discord is being reached: is the child of a kind that can be used (CONTRACT, exit code 3)?
-
-        Why it did not answer, if it did not.
-        """
-        settings = self._settings
-        spec = child_spec(settings, self._program.environ)
-        return await refuse_unfit(spec, bound=settings.engine.turn_timeout, max_line=settings.engine.max_line)
 
     def _sight(self) -> Sight:
         """Where the watch looks."""
@@ -245,7 +209,7 @@ class Run:
 
     async def _tell_start(self, known: Known, lanes: Lanes) -> str:
         """CONTRACT's `connector.started`; the version."""
-        found = await asyncio.to_thread(started.facts, self._settings, self._program.environ)
+        found = await self._ahead.facts()
         self._log.info(
             "connector.started",
             **found.fields(),

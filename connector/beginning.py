@@ -2,9 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TypeVar
 
 from connector import facts, notices, sessions
 from connector.clock import Clock
@@ -13,7 +11,6 @@ from connector.exits import Refusal
 from connector.gateway import Gateway
 from connector.lane_events import Recover
 from connector.ledger import Ledger, LedgerBroken
-from connector.lock import StateLock
 from connector.logs import Log
 from connector.outbox import nonce
 from connector.ports import Part, PostLater, PostNever
@@ -22,38 +19,8 @@ from connector.world import AT_CHILD, World
 from engine import processes, sweep
 from engine.processes import Identity
 
-T = TypeVar("T")
-
-OPENING_PAUSE = 5.0
-"""Seconds between attempts to open or read a ledger that the disk does not let us open or read."""
-
 REFUSAL_BOUND = 30.0
 """Seconds for telling the lanes that this start refuses."""
-
-
-async def locked(held: contextlib.ExitStack, folder: Path, log: Log, status: Callable[[str], object]) -> None:
-    """Hold the state folder's lock in `held`, once the disk allows it. Raises Refusal as `StateLock` does."""
-
-    async def take() -> None:
-        held.enter_context(StateLock(folder))
-
-    await patiently(take, log, status)
-
-
-async def opened(folder: Path, log: Log, status: Callable[[str], object]) -> Ledger:
-    """The ledger, once the disk allows that it is opened. Raises Refusal for one that cannot be used."""
-    return await patiently(lambda: asyncio.to_thread(Ledger.open, folder), log, status)
-
-
-async def patiently(look: Callable[[], Awaitable[T]], log: Log, status: Callable[[str], object]) -> T:
-    """What a start cannot go on without, once the disk lets us read it; `status` is told what is waited for."""
-    while True:
-        try:
-            return await look()
-        except LedgerBroken as broken:
-            log.warning("ledger.broken", reason=str(broken))
-            status(f"Starting: waiting for the disk: {broken}")
-            await asyncio.sleep(OPENING_PAUSE)
 
 
 async def record(ledger: Ledger, fact: facts.AnyFact, clock: Clock, log: Log) -> None:

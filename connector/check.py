@@ -7,6 +7,7 @@ from pathlib import Path
 
 from connector.admin import ledger_folder
 from connector.check_child import child_findings
+from connector.environment import child_spec
 from connector.exits import Refusal
 from connector.findings import Finding
 from connector.isolation import isolation_findings
@@ -14,7 +15,6 @@ from connector.settings import Settings
 from connector.settings_load import CONFIG_VARIABLE, ETC, instance_file, problems, usual_places
 from connector.token import KEY, STANDARD_INPUT, Token, read_token
 from connector.trust import trust_findings
-from connector.wiring import child_spec
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 import asyncio
 import contextlib
 import faulthandler
+import gc
 import json
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
@@ -225,6 +226,7 @@ def _run(config: Path | None, instance: str | None) -> int:
     faulthandler.enable(2)  # every thread's stack, also when the watchdog of systemd sends SIGABRT
     for signum in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signum, _stop_early)
+    gc.disable()  # it would go through what the imports bring ten times over, and all of that stays; `starting` ends it
     from connector.hidden import hide_process  # noqa: PLC0415 - only run reads a token for long
     from connector.service_manager import ServiceManager  # noqa: PLC0415 - only run tells systemd anything
 
@@ -235,6 +237,8 @@ def _run(config: Path | None, instance: str | None) -> int:
 
 def _settled(config: Path | None, instance: str | None, manager: "ServiceManager") -> int:
     """Settings and log, then the connector itself."""
+    with _hidden("rich"):  # structlog brings it along wherever it is installed; our console lines need none of it
+        import structlog  # noqa: F401, PLC0415 - for the line below
     from connector.logs import Logs  # noqa: PLC0415 - brings structlog
     from connector.settings import LogSettings  # noqa: PLC0415 - brings pydantic
     from connector.settings_load import load  # noqa: PLC0415 - as above
@@ -248,6 +252,19 @@ def _settled(config: Path | None, instance: str | None, manager: "ServiceManager
         return _relay(settings, logs, manager)
 
 
+@contextlib.contextmanager
+def _hidden(module: str) -> Iterator[None]:
+    """What is imported meanwhile finds this module not installed, unless it is there already."""
+    if module in sys.modules:
+        yield
+        return
+    sys.modules[module] = None  # type: ignore[assignment]  # what Python itself takes for "there is none"
+    try:
+        yield
+    finally:
+        del sys.modules[module]
+
+
 def _stop_early(_signum: int, _frame: object) -> NoReturn:
     """Until the connector listens itself, a stop needs nothing but the way out."""
     raise SystemExit(ExitCode.STOPPED)
@@ -259,8 +276,8 @@ def _relay(settings: "Settings", logs: "Logs", manager: "ServiceManager") -> int
     try:
         token = read_token(settings, os.environ)
         logs.redactor.add(token.secret.reveal())
-        from connector.app import Program  # noqa: PLC0415 - brings discord.py
-        from connector.app import run as relay  # noqa: PLC0415 - as above
+        from connector.starting import Program  # noqa: PLC0415 - brings the engine
+        from connector.starting import run as relay  # noqa: PLC0415 - as above
 
         return asyncio.run(relay(Program(settings, token, os.environ, logs, manager)))
     except Refusal as refusal:

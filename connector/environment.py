@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from connector.settings import Settings
+from engine.child import ChildSpec
 
 NAMES = frozenset(
     {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TERM", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR"}
@@ -25,3 +26,14 @@ def child_environment(settings: Settings, environ: Mapping[str, str]) -> dict[st
 
 def _allowed(name: str) -> bool:
     return name in NAMES or (name.startswith(PREFIXES) and not name.startswith(KEPT_BACK))
+
+
+def child_spec(settings: Settings, environ: Mapping[str, str]) -> ChildSpec:
+    """How the child is started."""
+    return ChildSpec(
+        command=tuple(settings.agent.command),
+        cwd=str(settings.cwd),
+        env=child_environment(settings, environ),
+        kill_after=settings.engine.kill_after,
+        remote=settings.agent.remote,
+    )

@@ -7,9 +7,12 @@ a fence is one at any depth, and every other line is a line of a paragraph.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+if TYPE_CHECKING:  # the parser is brought by the first text: a start need not wait for it
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 FENCE = "```"
 MAX_NESTING = 20
@@ -17,15 +20,14 @@ MAX_NESTING = 20
 _QUOTE_MARK = re.compile(r"[ \t]*>[ ]?")
 
 
-def _parser(*, tables: bool) -> MarkdownIt:
+@cache
+def _parser(*, tables: bool) -> "MarkdownIt":
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - as above
+
     parser = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING})
     parser.core.ruler.enableOnly(["block"])
     parser.disable(["code", "html_block", "lheading", "reference"])
     return parser.enable("table") if tables else parser
-
-
-_WITH_TABLES = _parser(tables=True)
-_PLAIN = _parser(tables=False)
 
 
 @dataclass(slots=True)
@@ -45,16 +47,16 @@ class Block:
     children: list["Block"] = field(default_factory=list)
 
 
-def tokens(lines: Sequence[str]) -> list[Token]:
+def tokens(lines: Sequence[str]) -> list["Token"]:
     """The block tokens of the lines, tables included; their maps are line numbers."""
-    return _WITH_TABLES.parse("\n".join(lines) + "\n")
+    return _parser(tables=True).parse("\n".join(lines) + "\n")
 
 
 def tree(lines: Sequence[str]) -> Block:
     """The document block of the lines: every line that is not blank lies in exactly one leaf of it."""
     document = Block("document", 0, len(lines))
     open_blocks = [document]
-    for token in _PLAIN.parse("\n".join(lines) + "\n"):
+    for token in _parser(tables=False).parse("\n".join(lines) + "\n"):
         parent = open_blocks[-1]
         if token.nesting < 0:
             open_blocks.pop()
@@ -74,7 +76,7 @@ def blank(line: str) -> bool:
     return not line.strip("> \t")
 
 
-def closed(fence: Token) -> bool:
+def closed(fence: "Token") -> bool:
     """Whether a fence token ends with its own closing line, not with the text or the list or quote around it."""
     first, end = fence.map or (0, 0)
     return end - first - 1 > fence.content.count("\n")

@@ -8,10 +8,12 @@ wherever they stand, so a longer run inside one is held apart by zero-width spac
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-
-from markdown_it.token import Token
+from typing import TYPE_CHECKING
 
 from connector.render_blocks import FENCE, blank, closed, continuation, quote_prefix, tokens
+
+if TYPE_CHECKING:  # brought by the first text that is shown (`render_blocks`)
+    from markdown_it.token import Token
 
 TABLE_WIDTH = 72
 APART = "\u200b"
@@ -39,7 +41,7 @@ def rewrite(text: str) -> str:
     return "\n".join(lines) if changed else text
 
 
-def _rewritten(token: Token, lines: Sequence[str], quotes: int) -> list[str] | None:
+def _rewritten(token: "Token", lines: Sequence[str], quotes: int) -> list[str] | None:
     """The lines that replace a token's lines, or None to leave them."""
     if token.map is None:
         return None
@@ -53,7 +55,7 @@ def _rewritten(token: Token, lines: Sequence[str], quotes: int) -> list[str] | N
     return None
 
 
-def _fence(token: Token, span: Sequence[str]) -> list[str] | None:
+def _fence(token: "Token", span: Sequence[str]) -> list[str] | None:
     is_closed = closed(token)
     if token.markup == FENCE and is_closed and FENCE not in token.content:
         return None

@@ -9,7 +9,7 @@ from connector.access import Rules
 from connector.children import Nursery
 from connector.commands_session import SESSION_COMMANDS
 from connector.download import Doors
-from connector.environment import child_environment, plain_environment
+from connector.environment import child_spec, plain_environment
 from connector.gateway import Options
 from connector.inbox import Inbox
 from connector.interactions import COMMANDS
@@ -21,7 +21,6 @@ from connector.ports import Discord
 from connector.settings import Settings, nanoseconds
 from connector.spend import Caps
 from connector.token import Token
-from engine.child import ChildSpec
 from engine.events import Limits
 
 
@@ -65,17 +64,6 @@ def outgoing(settings: Settings, state: Path) -> Outgoing:
     """Where files that answers name may lie, and their bounds."""
     bounds = Bounds(settings.files.max_bytes, settings.files.max_message)
     return Outgoing(state, settings.cwd, bounds, remote=settings.agent.remote)
-
-
-def child_spec(settings: Settings, environ: Mapping[str, str]) -> ChildSpec:
-    """How the child is started."""
-    return ChildSpec(
-        command=tuple(settings.agent.command),
-        cwd=str(settings.cwd),
-        env=child_environment(settings, environ),
-        kill_after=settings.engine.kill_after,
-        remote=settings.agent.remote,
-    )
 
 
 def limits(settings: Settings) -> Limits:

@@ -35,6 +35,32 @@ class Figure:
         return {**asdict(self), "holds": self.holds}
 
 
+@dataclass(frozen=True, slots=True)
+class Surplus:
+    """What the connector has more of than its counterpart, in `unit`; `bound` None: shown, not judged."""
+
+    name: str
+    unit: str
+    bound: float | None
+    ours: float
+    theirs: float
+    why: str = ""
+
+    @property
+    def more(self) -> float:
+        """By how much."""
+        return round(self.ours - self.theirs, 2)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the bound is kept."""
+        return self.bound is None or self.more <= self.bound
+
+    def row(self) -> dict[str, object]:
+        """As JSON."""
+        return {**asdict(self), "more": self.more, "holds": self.holds}
+
+
 def compare(
     name: str,
     ours: Callable[[int], None],

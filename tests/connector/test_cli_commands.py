@@ -29,7 +29,7 @@ async def run(program):
              dumpable=ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), faulthandler=faulthandler.is_enabled())
     {then}
 
-app = sys.modules["connector.app"] = types.ModuleType("connector.app")
+app = sys.modules["connector.starting"] = types.ModuleType("connector.starting")
 app.run = run
 app.Program = collections.namedtuple("Program", "settings token environ logs manager")
 from connector.cli import main
@@ -228,6 +228,17 @@ def test_how_run_ends(tmp_path: Path, then: str, code: int, last: str) -> None:
     if "Runtime" in then:
         assert told[-1]["reason"] == "internal fault: RuntimeError('[redacted]')"
         assert "Traceback" in told[-1]["exception"]
+
+
+def test_a_start_brings_nothing_that_it_does_not_need_yet(tmp_path: Path) -> None:
+    """Each of these costs every start its time, and most of them every run its memory."""
+    unneeded = ["PIL", "aiohttp.web", "fakes", "markdown_it", "prometheus_client", "rich"]
+    then = (
+        "del sys.modules['connector.starting']; import connector.starting, connector.app; "
+        f"log.info('brought', modules=sorted(set(sys.modules) & set({unneeded}))); return 0"
+    )
+    done = call("run", "--config", str(config(tmp_path)), module=("-c", INSTEAD.format(then=then)), DISCORD_TOKEN=TOKEN)
+    assert [event["modules"] for event in events(done.stderr) if event["event"] == "brought"] == [[]]
 
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from connector import beginning, facts, ledger, notices, recording
+from connector import facts, ledger, notices, patience, recording
 from connector.access import Rules
 from connector.exits import ExitCode, Refusal
 from connector.lane_events import Shutdown
@@ -50,7 +50,7 @@ def test_a_start_waits_for_a_disk_that_does_not_read_its_ledger(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It is told what is waited for; exit 3 would leave the connector down once the disk is well again."""
-    monkeypatch.setattr(beginning, "OPENING_PAUSE", 0.0)
+    monkeypatch.setattr(patience, "OPENING_PAUSE", 0.0)
     monkeypatch.setattr(ledger, "load", failing(ledger.load, sqlite3.SQLITE_IOERR, times=2))
     told: list[str] = []
 
@@ -59,7 +59,7 @@ def test_a_start_waits_for_a_disk_that_does_not_read_its_ledger(
 
         book = Ledger.open(tmp_path)
         try:
-            return await beginning.patiently(book.load, Logs(LogSettings(format="json"), sys.stderr).log, told.append)
+            return await patience.patiently(book.load, Logs(LogSettings(format="json"), sys.stderr).log, told.append)
         finally:
             await book.close()
 

@@ -13,7 +13,7 @@ import pytest
 import structlog
 from structlog.testing import LogCapture
 
-from connector import beginning
+from connector import patience
 from connector.exits import ExitCode, Refusal
 from connector.lock import FILE, StateLock
 
@@ -86,7 +86,7 @@ def test_a_disk_that_does_not_take_its_file_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     """A start must not end for it: the reason passes, and exit 1 again and again would end in systemd's start limit."""
-    monkeypatch.setattr(beginning, "OPENING_PAUSE", 0.0)
+    monkeypatch.setattr(patience, "OPENING_PAUSE", 0.0)
     really, told, left = os.open, list[str](), [1]
 
     def full(path: Path, flags: int, mode: int) -> int:
@@ -98,7 +98,7 @@ def test_a_disk_that_does_not_take_its_file_is_waited_for(
     monkeypatch.setattr("connector.lock.os.open", full)
     log = structlog.wrap_logger(None, processors=[LogCapture()]).bind()
     with ExitStack() as held:
-        asyncio.run(beginning.locked(held, tmp_path, log, told.append))
+        asyncio.run(patience.locked(held, tmp_path, log, told.append))
         monkeypatch.undo()
         refused(tmp_path)
     assert told == [f"Starting: waiting for the disk: {tmp_path / FILE} cannot be opened: {os.strerror(code)}"]
