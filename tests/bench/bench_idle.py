@@ -17,7 +17,7 @@ MB = 1_000_000
 SETTLED = 5.0
 """Seconds after READY until idling begins: the first pruning, the commands' registration."""
 
-WHY = "ours: the watchdog's feeding every 20 s, the comparison of listening every 120 s; both: heartbeats every 41 s"
+WHY = "a feeding of the watchdog every 20 s, a look at what REST knows every 120 s (some five); both: heartbeats"
 
 
 async def measure() -> list[Surplus]:
