@@ -244,7 +244,7 @@ class _Process:
 
     def _heard(self, command: dict[str, Any]) -> None:
         if self._log_file:
-            short = {k: v[:500] if isinstance(v, str) else v for k, v in command.items() if k != "images"}
+            short = {k: v[:2000] if isinstance(v, str) else v for k, v in command.items() if k != "images"}
             self._log("command", command=short)
 
     def _drain(self) -> None:

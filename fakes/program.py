@@ -89,7 +89,7 @@ class Home:
         return [command for command in lines if command.get("type") == kind]
 
     def prompts(self) -> list[str]:
-        """Every prompt that children were given, in order, as it was written (500 characters at most)."""
+        """Every prompt that children were given, in order, as it was written (2,000 characters at most)."""
         return [command["message"] for command in self.commands("prompt")]
 
     def asked(self) -> list[str]:

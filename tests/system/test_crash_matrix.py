@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import random
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -226,7 +227,7 @@ def test_kill_while_files_are_fetched(life: Life, tmp_path: Path) -> None:
             inbox = played.home.state / "inbox" / str(place.id)
             whole = {f"{one.id}-1.txt": b"%d" % number * 9 for number, one in enumerate(played.asked)}
             assert {path.name: path.read_bytes() for path in inbox.iterdir()} == whole
-            named = {message: text.split("/")[-1].split("]")[0] for message, text in read(played.home)}
-            assert named == {one.id: f"{one.id}-1.txt" for one in played.asked}
+            named = {message: re.findall(r"saved as \S+/(\S+)\]", text) for message, text in read(played.home)}
+            assert named == {one.id: [f"{one.id}-1.txt"] for one in played.asked}
 
     asyncio.run(play())
