@@ -1,6 +1,7 @@
 """Files of messages on a real socket: saved and named, shown as pictures, or said; never twice, never too much."""
 
 import base64
+import contextlib
 import io
 import stat
 from collections.abc import Callable
@@ -73,8 +74,13 @@ def folder(home: House) -> Path:
 
 
 def kept(home: House) -> dict[str, bytes]:
-    """What lies in the lane's inbox."""
-    return {path.name: path.read_bytes() for path in folder(home).glob("*") if path.suffix != PART}
+    """What lies in the lane's inbox; what goes while it is looked at is gone."""
+    found = {}
+    for path in folder(home).glob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            if path.suffix != PART:
+                found[path.name] = path.read_bytes()
+    return found
 
 
 def downloads(home: House) -> int:

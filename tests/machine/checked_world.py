@@ -60,12 +60,14 @@ class CheckedWorld:
         self.returned: set[str] = set()
         self.released: set[str] = set()
         self.exits = 0
+        self.payer = ""
         assert effects == (Write((commands.GetState("hello1"),)),)
 
     # -- one step --------------------------------------------------------------------------------------------------
 
     def give(self, given: Input) -> None:
         """One input to the core; the reference has been told already."""
+        self.payer = self.ref.seen_by() or ""  # what this very input lets go next has paid for nothing yet
         self.ref.proceed()
         before = self.state
         self.state, effects = self.core.step(before, given, self.now)
@@ -142,7 +144,7 @@ class CheckedWorld:
                 assert turn == self.ref.seen_by()
                 return []
             case Spent(turn):
-                assert turn == (self.ref.seen_by() or "")
+                assert turn == self.payer
                 return []
             case Write(written):
                 return [_written(command) for command in written]
