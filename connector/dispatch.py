@@ -6,7 +6,7 @@ disk; while the disk refuses them, everything waits and the people who write are
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
@@ -17,7 +17,7 @@ from connector.children import Children
 from connector.exits import ExitCode
 from connector.fetching import Fetching
 from connector.hearing import knows
-from connector.lane_effects import ErrandDone, Fetch, Log, Quit
+from connector.lane_effects import Effect, ErrandDone, Fetch, Quit
 from connector.lane_events import (
     Arrived,
     Brought,
@@ -36,7 +36,7 @@ from connector.lane_events import (
 from connector.lanes import Lanes, Stepped
 from connector.messages import Message
 from connector.outbox_moves import Told
-from connector.performing import Hands, Parts, Performing, rank
+from connector.performing import Hands, Parts, Performing, Rank, rank
 from connector.ports import (
     Changed,
     ChannelGone,
@@ -205,21 +205,26 @@ class Dispatcher:
             return
         for step in steps:
             self.on_step(step)
-        effects = sorted((effect for step in steps for effect in step.effects), key=rank)
-        told = next((at for at, effect in enumerate(effects) if isinstance(effect, Log)), len(effects))
-        for effect in effects[:told]:
-            self._performing.perform(effect)
-        self.asking.flush()
-        self._showing.flush()
-        self._arm()
-        if told < len(effects):
-            await asyncio.sleep(0)  # the requests of the signs are on their way before the log is written
-            for effect in effects[told:]:
-                self._performing.perform(effect)
+        await self._perform(effect for step in steps for effect in step.effects)
         asked, self._asked = self._asked, []
         for answer, step in asked:
             if not answer.done():
                 answer.set_result(step)
+
+    async def _perform(self, effects: Iterable[Effect]) -> None:
+        """Each in its rank; the requests of signs are on their way before what follows them."""
+        ranked: dict[Rank, list[Effect]] = {order: [] for order in Rank}
+        for effect in effects:
+            ranked[rank(effect)].append(effect)
+        for order, group in ranked.items():
+            if order is Rank.RECORD:
+                self.asking.flush()
+                self._showing.flush()
+                self._arm()
+            if group and ((order is Rank.WORK and ranked[Rank.LIFE]) or order is Rank.RECORD):
+                await asyncio.sleep(0)
+            for effect in group:
+                self._performing.perform(effect)
 
     def _lose(self) -> None:
         """We leave, and the disk refuses: the next start decides of what could not be recorded."""

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from enum import IntEnum, auto
 from typing import Any, assert_never
 
 from connector import notices
@@ -49,13 +50,31 @@ SIGNS = {
     "late": "🔒",
 }
 
-COURTESIES = (React, Typing)
-"""Signs and typing lines go behind everything else of their turn: nobody waits for them, building a request costs."""
+
+class Rank(IntEnum):
+    """The order of one batch's effects.
+
+    The first sign of life comes first: a person waits for it, and building its request takes longer than all the rest.
+    Further signs and typing lines go behind what is done; what is only written down comes last.
+    """
+
+    LIFE = auto()
+    WORK = auto()
+    COURTESY = auto()
+    RECORD = auto()
 
 
-def rank(effect: Effect) -> int:
-    """The order of one batch's effects: what somebody waits for, what he sees, what is only written down."""
-    return 2 if isinstance(effect, Log) else int(isinstance(effect, COURTESIES))
+def rank(effect: Effect) -> Rank:
+    """Where an effect stands in its batch."""
+    match effect:
+        case React(sign="accepted"):
+            return Rank.LIFE
+        case React() | Typing():
+            return Rank.COURTESY
+        case Log():
+            return Rank.RECORD
+        case _:
+            return Rank.WORK
 
 
 @dataclass(frozen=True, slots=True)
