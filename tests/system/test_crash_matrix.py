@@ -64,7 +64,8 @@ RECOVERY = [
         (Life(own="after:ToolOpened:2"), life)
         for life in points("Up:1", "ChildEnded:1", "Spawn:2", "Owed:1", "Posted:1")
     ),
-    *((Life(own="before:Started:3"), life) for life in points("Requeued:1")),
+    # Written and cut before the child has it: asked again whatever it would have done.
+    *((Life(own="after:Written:2"), life) for life in points("Requeued:1")),
 ]
 STEERED = [*points("SteerIn:1", "Heard:1"), Life(child="before:steer:1"), Life(own="after:Ended:1")]
 THREADS_OPEN = [
