@@ -1,8 +1,5 @@
 """Bounds (BEHAVIOUR §3, §7.19-21, 23): attempts, dead letters, Retry, bots, capacity; and what people do to a queue."""
 
-from collections.abc import Callable, Iterator
-
-import pytest
 from msgspec.structs import replace
 
 from connector import facts, notices
@@ -11,24 +8,8 @@ from connector.lane_effects import Log
 from connector.lane_events import Arrived, Cancel, Deleted, MoveFirst, Overlooked, Rewrite
 from connector.world import Phase
 from engine.events import SECOND
+from tests.connector.lanes_setting import Make
 from tests.machine.lanes_machine import Sim, rules
-
-Make = Callable[..., Sim]
-
-
-@pytest.fixture
-def make() -> Iterator[Make]:
-    """Worlds with rules of their own, each brought to rest and audited at the end."""
-    made: list[Sim] = []
-
-    def one(**changes: object) -> Sim:
-        made.append(Sim(rules(**changes)))
-        return made[-1]
-
-    yield one
-    for sim in made:
-        sim.settle()
-        sim.db.close()
 
 
 def poison(sim: Sim, lane: str = "11") -> None:

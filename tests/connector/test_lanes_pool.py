@@ -1,7 +1,5 @@
 """Children for lanes: fair, few, evicted when idle; threads and posts of a lane (BEHAVIOUR §0, §6; CONTRACT)."""
 
-from collections.abc import Callable, Iterator
-
 import pytest
 
 from connector import facts, notices
@@ -12,25 +10,9 @@ from connector.world import Phase
 from engine import commands
 from engine import events as engine
 from engine.events import Code, Outcome
+from tests.connector.lanes_setting import Make
 from tests.machine.lanes_child import Child
-from tests.machine.lanes_machine import Sim, rules
-
-Make = Callable[..., Sim]
-
-
-@pytest.fixture
-def make() -> Iterator[Make]:
-    """Worlds with rules of their own, each brought to rest and audited at the end."""
-    made: list[Sim] = []
-
-    def one(**changes: object) -> Sim:
-        made.append(Sim(rules(**changes)))
-        return made[-1]
-
-    yield one
-    for sim in made:
-        sim.settle()
-        sim.db.close()
+from tests.machine.lanes_machine import Sim
 
 
 def spawned(sim: Sim) -> list[str]:

@@ -1,7 +1,5 @@
 """Steering and long waits at the lanes' side (BEHAVIOUR §4, §5; §7.28, 29)."""
 
-from collections.abc import Callable, Iterator
-
 import pytest
 from msgspec.structs import replace
 
@@ -12,25 +10,9 @@ from connector.world import Phase
 from engine import events as engine
 from engine.events import Code, Outcome
 from engine.state import Advice
+from tests.connector.lanes_setting import Make
 from tests.machine.lanes_child import Child
 from tests.machine.lanes_machine import LONG_WAIT, Sim, rules
-
-Make = Callable[..., Sim]
-
-
-@pytest.fixture
-def make() -> Iterator[Make]:
-    """Worlds with rules of their own, each brought to rest and audited at the end."""
-    made: list[Sim] = []
-
-    def one(**changes: object) -> Sim:
-        made.append(Sim(rules(**changes)))
-        return made[-1]
-
-    yield one
-    for sim in made:
-        sim.settle()
-        sim.db.close()
 
 
 def steered(sim: Sim, author: int = 1) -> tuple[str, str, Child]:

@@ -1,7 +1,5 @@
 """Edits and deletions of messages whose turn waits, runs or is over (CONTRACT, Trust): what follows, what is left."""
 
-from collections.abc import Callable, Iterator
-
 import pytest
 
 from connector import facts
@@ -9,24 +7,8 @@ from connector.lane_effects import Post, React
 from connector.lane_events import CardDone, Deleted, Rewrite
 from connector.world import Phase
 from engine.events import Code, Outcome
-from tests.connector.lanes_setting import at, state
-from tests.machine.lanes_machine import Sim, rules
-
-Make = Callable[..., Sim]
-
-
-@pytest.fixture
-def make() -> Iterator[Make]:
-    """Worlds with rules of their own, each brought to rest and audited at the end."""
-    made: list[Sim] = []
-
-    def one(**changes: object) -> Sim:
-        made.append(Sim(rules(**changes)))
-        return made[-1]
-
-    yield one
-    for sim in made:
-        sim.settle()
+from tests.connector.lanes_setting import Make, at, state
+from tests.machine.lanes_machine import Sim
 
 
 def step(sim: Sim, given: Rewrite | Deleted | CardDone) -> tuple[list[facts.AnyFact], list[React | Post]]:
