@@ -111,14 +111,14 @@ class MessageEnd(Record, frozen=True, tag="message_end"):
     message: Message = Message()
 
 
-class Piece(Struct, frozen=True):
-    """The changed part of a streaming assistant message."""
+class Piece(Struct, frozen=True, gc=False):
+    """The changed part of a streaming assistant message; of these there are many, and no circle can be made of them."""
 
     type: str = ""
     delta: str = ""
 
 
-class MessageUpdate(Record, frozen=True, tag="message_update"):
+class MessageUpdate(Record, frozen=True, gc=False, tag="message_update"):
     """A streaming assistant message grows by one piece."""
 
     assistantMessageEvent: Piece = Piece()  # noqa: N815 - pi's own name

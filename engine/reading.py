@@ -125,7 +125,7 @@ class Reading(Moves):
         if not pieces or not self.listening or self.s.run is None or (owner := self.owner()) is None:
             return
         for kind, thinking in (("thinking_delta", True), ("text_delta", False)):
-            text = "".join(piece.delta for piece in pieces if piece.type == kind)
+            text = "".join([piece.delta for piece in pieces if piece.type == kind])
             if text:
                 self.out.append(Progress(owner, text, thinking))
 
