@@ -7,6 +7,7 @@ from pathlib import Path
 
 from connector import sessions
 from connector.cards import Cpu
+from connector.gathering import Gathering
 from connector.lane_events import ChildDown, ChildSays, ChildUp, Input, SessionGone
 from connector.logs import Log
 from connector.long_waits import LongWaits
@@ -118,6 +119,7 @@ class Children:
             self._put(ChildSays(lane, child, told, busy))
             self._long_waits.hear(lane, child, engine, told)
 
+        gathering = Gathering(tell)
         held: list[tuple[tuple[Effect, ...], bool]] = []
         listening: list[Callable[[tuple[Effect, ...], bool], None]] = [lambda told, busy: held.append((told, busy))]
         try:
@@ -141,10 +143,11 @@ class Children:
         if self._closing:
             self._run(_stop(engine))
         self._put(ChildUp(lane, child, engine.identity.pid, engine.identity.started))
-        listening[0] = tell
+        listening[0] = gathering.hear
         for told, busy in held:
-            tell(told, busy)
+            gathering.hear(told, busy)
         ended = await engine.wait()
+        gathering.flush()
         del self._engines[lane]
         self._long_waits.forget(lane, child)
         self._exited(lane, child, ended, engine)

@@ -37,10 +37,13 @@ def render(text: str, limit: int = LIMIT, max_parts: int = MAX_PARTS) -> Parts |
     A short text without tables, deep headings or fences that Discord cannot show comes back as it is, white space
     around it apart, which Discord would take away.
     """
-    plain = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd").strip()
+    most = _HOPELESS * limit * max_parts
+    plain = text.strip()
+    vast = len(plain) > 2 * most  # and so too long whatever its line ends are
+    plain = (plain[: 4 * limit] if vast else plain).replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
     if not plain:
         return Parts(())
-    if len(plain) > _HOPELESS * limit * max_parts:
+    if vast or len(plain) > most:
         # Only what the first message can show is looked at, whatever the size of the rest.
         return AsFile(_first(_parts(plain[: 2 * limit], limit), plain, limit), text)
     parts = _parts(plain, limit)

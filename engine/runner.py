@@ -7,7 +7,7 @@ input that comes while a step's effects are being performed waits in the inbox.
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from engine import core, processes, waits
 from engine.child import Child, ChildSpec, Exit
@@ -30,6 +30,7 @@ from engine.events import (
     ToolClosed,
     Write,
 )
+from engine.pacing import Pace
 from engine.processes import Identity
 from engine.state import Advice, Condition, State, advice, deadline
 from engine.wire import Framer, Line
@@ -46,11 +47,13 @@ class Engine:
         self._tell = tell
         self._clock = clock
         self._framer = Framer(max_line)
+        self._pace = Pace()
         self._inbox: deque[Input] = deque()
         self._performing = False
         self._told_busy = True
         self._turn_began = processes.instant()
         self._timer: asyncio.TimerHandle | None = None
+        self._due = 0
         self._stopping: asyncio.Task[Exit] | None = None
         self.state: State
         self.state, effects = core.start(child.generation, limits, clock())
@@ -156,8 +159,11 @@ class Engine:
         self.give(Exited(self._child.generation, ended.code))
         return ended
 
-    def _deliver(self, chunk: bytes) -> None:
-        self._read(self._framer.read(chunk))
+    def _deliver(self, chunk: bytes) -> Awaitable[None] | None:
+        lines = self._framer.read(chunk)
+        self._read(lines)
+        rest = self._pace.rest(lines, len(chunk), self._clock())
+        return asyncio.sleep(rest) if rest else None
 
     def _read(self, lines: tuple[Line, ...]) -> None:
         if lines:
@@ -185,11 +191,21 @@ class Engine:
             self._tell(tuple(told), self.state.busy)
 
     def _arm(self) -> None:
-        """The one timer stands at the core's one deadline."""
+        """The one timer stands at the core's one deadline, or before it: an early tick changes nothing, and arms anew.
+
+        So a sign of life, which puts the deadline off, costs no timer.
+        """
+        due = deadline(self.state)
         if self._timer is not None:
+            if due is not None and self._due <= due:
+                return
             self._timer.cancel()
             self._timer = None
-        due = deadline(self.state)
         if due is not None:
+            self._due = due
             wait = max(0, due - self._clock()) / 1e9
-            self._timer = asyncio.get_running_loop().call_later(wait, self.give, Tick())
+            self._timer = asyncio.get_running_loop().call_later(wait, self._rung)
+
+    def _rung(self) -> None:
+        self._timer = None
+        self.give(Tick())
