@@ -8,7 +8,7 @@ PIP := .venv/bin/python -m pip --quiet --disable-pip-version-check
 INSTALL := $(PIP) install --constraint $(PINS)
 PYTEST := .venv/bin/python -P -m pytest -n $(JOBS)
 
-.PHONY: install dev demo test contract system lint cover bench pictures
+.PHONY: install dev demo test contract system lint cover bench profile pictures
 
 install: .venv/.ready
 
@@ -36,9 +36,14 @@ cover: .venv/.ready-dev
 	.venv/bin/coverage run --source=connector,engine -m pytest -p no:randomly tests/engine tests/connector tests/machine
 	.venv/bin/coverage report --skip-covered --show-missing
 
-# Figures as ratios with their counterparts; needs a quiet machine, judges medians.
+# Figures as ratios with their counterparts; needs a quiet machine and some 45 minutes, judges medians. The figures of
+# pi need `make contract` before. `make bench ARGS=--readme` then puts the tables into README.
 bench: .venv/.ready-dev
 	.venv/bin/python -m tests.bench.run $(ARGS)
+
+# Where the time goes that is left: `make profile ARGS='deltas messages relay'`; the last one needs pi.
+profile: .venv/.ready-dev
+	.venv/bin/python -m tests.bench.profile $(ARGS)
 
 # The README's pictures, from runs: a conversation drawn, and the demo's page photographed by its tests, which needs
 # Chromium (.ci/browser-install).

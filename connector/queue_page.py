@@ -51,7 +51,7 @@ def page_of(world: World, round_: Round) -> int:
 def other_lanes(world: World, here: str) -> list[str]:
     """One line for each other lane with something waiting: for an operator."""
     found = []
-    for key in sorted(world.lanes):
+    for key in world.at_work():
         waiting = world.lane(key).waiting
         if key != here and waiting:
             since = min(world.rounds[name].at for name in waiting) // SECOND

@@ -31,7 +31,7 @@ def lane_lines(lanes: Lanes, lane: str, dead: Sequence[DeadLetter], now: int) ->
 
 def all_lines(lanes: Lanes, here: str, dead: Sequence[DeadLetter], now: int) -> list[str]:
     """The same of every lane with work, `here` first, then closed gates and all dead letters: for an operator."""
-    others = [key for key in sorted(lanes.world.lanes) if key != here and lanes.world.open_in(key)]
+    others = [key for key in lanes.world.at_work() if key != here]
     lines = [_lane(lanes, key, now) for key in (here, *others[:MANY])]
     if len(others) > MANY:
         lines.append(f"… and {len(others) - MANY} more conversations with work.")

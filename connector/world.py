@@ -79,6 +79,10 @@ class World:
         found = [self.rounds[name] for name in (*lane.posting, *lane.held, *lane.waiting)]
         return sorted(found, key=lambda round_: (round_.at, round_.id))
 
+    def at_work(self) -> list[str]:
+        """The lanes with rounds that have not ended, in the order of their keys; what it costs is theirs alone."""
+        return [key for key in sorted({round_.lane for round_ in self.rounds.values()}) if self.open_in(key)]
+
     def head(self, key: str) -> Round | None:
         """The round that holds the lane: written as a prompt, running, or in backoff."""
         for name in self.lane(key).held:

@@ -1,69 +1,59 @@
-"""Framing and decoding, and the whole engine, against `json.loads` over asyncio's `readline` on the same stream."""
+"""Framing and decoding, and the whole engine, against plain readers of the same replayed turns: asyncio's `readline`
+with `json.loads`, and pi's own `RpcClient` under pi's own Node, where `make contract` has installed it.
 
-import asyncio
-import json
+The stream is 100,000 deltas and 20 lines of 2 MB, in 20 turns of a tool and an answer, over and over. Each reader is a
+process that has read all of it once before anything counts, so that imports and just-in-time compilation are over.
+What is judged is the reader's own processor time, since all share the cores with whoever replays.
+"""
 
-from engine import core
-from engine.events import Limits, Read
-from engine.wire import Framer
-from tests.bench.pairs import Figure, compare
+import contextlib
+import tempfile
+from pathlib import Path
 
-DELTAS = 100_000
-SLICES = 400
-CHUNK = 1 << 16
+from fakes.real_pi import installed
+from tests.bench.pairs import PAIRS, Figure, figure
+from tests.bench.readers_how import Reader, Spent, reader, rpc_client
+from tests.bench.stream import lay, turn
 
-
-def stream() -> list[bytes]:
-    """100,000 text deltas as pi 1.6.0 writes them, in slices of whole lines."""
-    usage = {"input": 1200, "output": 30, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 1230}
-    each = DELTAS // SLICES
-    slices = []
-    for start in range(0, DELTAS, each):
-        lines = []
-        for number in range(start, start + each):
-            piece = {"type": "text_delta", "contentIndex": 0, "delta": f"word{number} "}
-            record = {"type": "message_update", "usage": usage, "assistantMessageEvent": piece}
-            lines.append(json.dumps(record, separators=(",", ":")).encode() + b"\n")
-        slices.append(b"".join(lines))
-    return slices
+DELTAS, LONG_LINES, LONGEST = 100_000, 20, 2_000_000
+REAL = "1.6.0"
+PLAIN, RPC = "asyncio readline + json.loads", "pi's RpcClient"
 
 
 def run() -> list[Figure]:
-    """Both figures."""
-    slices = stream()
-    loop = asyncio.new_event_loop()
-    framer = Framer(1 << 26)
-    state, _ = core.start(1, Limits(), 0)
-    state, _ = core.step(state, Read(1, Framer(1 << 20).read(b'{"type":"agent_start"}\n')), 1)
-
-    def chunks(number: int) -> list[bytes]:
-        data = slices[number % SLICES]
-        return [data[at : at + CHUNK] for at in range(0, len(data), CHUNK)]
-
-    def framing(number: int) -> None:
-        for chunk in chunks(number):
-            framer.read(chunk)
-
-    def engine(number: int) -> None:
-        nonlocal state
-        for chunk in chunks(number):
-            state, _ = core.step(state, Read(1, framer.read(chunk)), number)
-
-    async def plainly(number: int) -> None:
-        reader = asyncio.StreamReader(limit=1 << 26)
-        for chunk in chunks(number):
-            reader.feed_data(chunk)
-        reader.feed_eof()
-        while line := await reader.readline():
-            json.loads(line)
-
-    def theirs(number: int) -> None:
-        loop.run_until_complete(plainly(number))
-
-    name = "times faster than asyncio readline + json.loads"
+    """Framing and the engine, each by each of the others."""
+    with tempfile.TemporaryDirectory() as scratch, contextlib.ExitStack() as stack:
+        folder = lay(Path(scratch), turn(DELTAS // LONG_LINES, LONGEST))
+        readers = {role: stack.enter_context(reader(role, folder)) for role in ("framing", "engine", "plain")}
+        if (pi := installed(Path(__file__).parents[2], REAL)) is not None:
+            client = pi.cli.parents[1] / "modes" / "rpc" / "rpc-client.js"
+            readers["rpc"] = stack.enter_context(rpc_client(pi.node, client, folder))
+        spent = measured(readers)
+    cpu, wall = (
+        {role: [getattr(one, kind) for one in all_] for role, all_ in spent.items()} for kind in Spent.__slots__
+    )
+    faster = {"at_most": False, "inverse": True}
     found = [
-        compare(f"framing and decoding, {name}", framing, theirs, bound=4, at_most=False, inverse=True, pairs=SLICES),
-        compare(f"the whole engine core, {name}", engine, theirs, bound=2, at_most=False, inverse=True, pairs=SLICES),
+        figure(f"framing and decoding, times faster than {PLAIN}", cpu["framing"], cpu["plain"], bound=4, **faster),
+        figure(f"the whole engine, times faster than {PLAIN}", cpu["engine"], cpu["plain"], bound=2, **faster),
     ]
-    loop.close()
+    if "rpc" in cpu:
+        found += [
+            figure(f"framing and decoding, times faster than {RPC}", cpu["framing"], cpu["rpc"], bound=None, **faster),
+            figure(f"the whole engine, times faster than {RPC}", cpu["engine"], cpu["rpc"], bound=4, **faster),
+            figure(f"the whole engine by the clock, than {RPC}", wall["engine"], wall["rpc"], bound=None, **faster),
+        ]
     return found
+
+
+def measured(readers: dict[str, Reader]) -> dict[str, list[Spent]]:
+    """What each turn took each reader, all of them taking turns at going first."""
+    spent: dict[str, list[Spent]] = {role: [] for role in readers}
+    order = list(readers)
+    for number in range(-LONG_LINES, PAIRS):
+        for role in order:
+            one = readers[role].turn()
+            if number >= 0:
+                spent[role].append(one)
+        order.append(order.pop(0))
+    return spent

@@ -6,6 +6,7 @@ import itertools
 import os
 import socket
 import sys
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,3 +86,8 @@ def stand(pid: int) -> Stand:
 def _field(file: Path, name: str) -> int:
     line = next(line for line in file.read_text().splitlines() if line.startswith(f"{name}:"))
     return int(line.split()[1])
+
+
+def cpu_of(pid: int) -> float:
+    """Seconds of processor time that a process has used so far, all its threads included: its own clock on Linux."""
+    return time.clock_gettime_ns((~pid << 3) | 2) / 1e9

@@ -11,10 +11,13 @@ PAIRS = int(os.environ.get("BENCH_PAIRS", "300"))
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """`ratio`: median over the pairs of ours by theirs; `low`, `high`: its 95 % interval; p99 is not judged."""
+    """`ratio`: median over the pairs of ours by theirs; `low`, `high`: its 95 % interval; p99 is not judged.
+
+    `bound` None: the ratio is shown, not judged.
+    """
 
     name: str
-    bound: float
+    bound: float | None
     at_most: bool
     ratio: float
     low: float
@@ -28,6 +31,8 @@ class Figure:
     @property
     def holds(self) -> bool:
         """Whether the median keeps the bound."""
+        if self.bound is None:
+            return True
         return self.ratio <= self.bound if self.at_most else self.ratio >= self.bound
 
     def row(self) -> dict[str, object]:
@@ -66,7 +71,7 @@ def compare(
     ours: Callable[[int], None],
     theirs: Callable[[int], None],
     *,
-    bound: float,
+    bound: float | None,
     at_most: bool = True,
     inverse: bool = False,
     pairs: int = PAIRS,
@@ -84,7 +89,13 @@ def compare(
 
 
 def figure(
-    name: str, mine: list[float], other: list[float], *, bound: float, at_most: bool = True, inverse: bool = False
+    name: str,
+    mine: list[float],
+    other: list[float],
+    *,
+    bound: float | None,
+    at_most: bool = True,
+    inverse: bool = False,
 ) -> Figure:
     """The figure of pairs timed elsewhere, seconds each."""
     ratios = sorted(b / a if inverse else a / b for a, b in zip(mine, other, strict=True))

@@ -1,0 +1,89 @@
+"""What is left: the functions that take most of their own time. `python -m tests.bench.profile NAME` (`make profile`).
+
+`deltas`: 100,000 of them through the engine, over a child's pipe. `messages`: BENCH_MESSAGES of them (2,000) through
+the connector, each answered by the scripted child. `relay`: ten runs of 2 MB of the real pi through the connector.
+The ledger's own thread is not in it: SQLite is no function of ours.
+"""
+
+import asyncio
+import cProfile
+import os
+import pstats
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+from fakes.program import FAKE_PI
+from fakes.provider import Provider
+from fakes.real_pi import RealPi, installed
+from tests.bench.bench_relay import REAL, answer
+from tests.bench.bench_turn import DELTAS, Life, living
+from tests.bench.readers import engine
+from tests.bench.stream import lay, turn
+
+MESSAGES = int(os.environ.get("BENCH_MESSAGES", "2000"))
+RUNS = 10
+SHOWN = 25
+
+
+async def deltas(scratch: Path) -> pstats.Stats:
+    """The engine alone, warm."""
+    one = await engine(str(lay(scratch, turn(DELTAS))))
+    await one(1)
+    profiler = cProfile.Profile()
+    profiler.enable()
+    await one(2)
+    profiler.disable()
+    return pstats.Stats(profiler)
+
+
+async def messages(scratch: Path) -> pstats.Stats:
+    """The connector with the scripted child."""
+    async with living(scratch, FAKE_PI, module=("tests.bench.profiled", str(scratch / "stats"))) as life:
+        await life.ask()
+        await _profiled(life)
+        for _ in range(MESSAGES):
+            await life.ask()
+        await life.program.stop()
+    return pstats.Stats(str(scratch / "stats"))
+
+
+async def relay(scratch: Path) -> pstats.Stats:
+    """The connector with the real pi."""
+    pi = installed(Path(__file__).parents[2], REAL)
+    if pi is None:
+        raise SystemExit(f"pi {REAL} is not installed here: run .ci/pi-install")
+    async with Provider() as provider:
+        launch = RealPi(pi, scratch, provider.base_url).launch(arguments=())
+        environ = {name: value for name, value in launch.env.items() if name != "HOME"}
+        module = ("tests.bench.profiled", str(scratch / "stats"))
+        async with living(scratch, launch.command, module=module, env=environ) as life:
+            await life.ask()
+            await _profiled(life)
+            for _ in range(RUNS):
+                provider.push(*answer(int(os.environ.get("BENCH_PIECE", "40")))())
+                await life.ask()
+            await life.program.stop()
+    return pstats.Stats(str(scratch / "stats"))
+
+
+async def _profiled(life: Life) -> None:
+    os.kill(life.program.pid, signal.SIGUSR1)
+    await life.ask()  # by then it has taken the signal
+
+
+NAMES = {"deltas": deltas, "messages": messages, "relay": relay}
+
+
+def main(names: list[str]) -> None:
+    """Print the top of each named profile, all by default."""
+    for name in names or NAMES:
+        with tempfile.TemporaryDirectory() as scratch:
+            stats = asyncio.run(NAMES[name](Path(scratch)))
+        print(f"{name}:")
+        stats.strip_dirs().sort_stats("tottime").print_stats(SHOWN)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
