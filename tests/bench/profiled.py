@@ -5,11 +5,12 @@ import os
 import runpy
 import signal
 import sys
+import time
 
 
 def main() -> None:
     target = sys.argv.pop(1)
-    profiler = cProfile.Profile()
+    profiler = cProfile.Profile(time.thread_time)
     signal.signal(signal.SIGUSR1, lambda _number, _frame: profiler.enable())
     try:
         runpy.run_module("connector", run_name="__main__", alter_sys=True)

@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,14 @@ def main(names: list[str]) -> int:
         README.write_text(placed(README.read_text(), json.loads(REPORT.read_text())))
         return 0
     found: list[Figure | Surplus] = []
+    failed = False
     for name in names or BENCHES:
         start = time.monotonic()
-        found += importlib.import_module(f"tests.bench.{name}").run()
+        try:
+            found += importlib.import_module(f"tests.bench.{name}").run()
+        except Exception:  # noqa: BLE001 - told, and the rest of a run of most of an hour is not lost for it
+            traceback.print_exc()
+            failed = True
         print(f"{name}: {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
     report = {
         "machine": machine(),
@@ -58,10 +64,10 @@ def main(names: list[str]) -> int:
     print(tables(report))
     target = os.environ.get("BENCH_JSON", "" if names else str(REPORT))
     if target:
-        Path(target).write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+        Path(target).write_text(json.dumps(report, indent=1) + "\n")
     for name in missed(report):
         print(f"missed: {name}", file=sys.stderr)
-    return 1 if missed(report) else 0
+    return 1 if failed or missed(report) else 0
 
 
 def command(names: list[str]) -> str:
