@@ -120,6 +120,15 @@ def spoken(made: World) -> tuple[set[int], int]:
     return set(made.lanes["11"].people), made.lanes["11"].bots_in_row
 
 
+def test_only_lanes_with_work_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an operator is shown costs no more where many conversations rest."""
+    resting = [facts.LaneKnown(str(lane), lane) for lane in range(20, 30)]
+    made = world(*resting, claim(9, lane="13"), claim(8, lane="12"), claim(7), facts.Ended("7", "stopped"))
+    looked, look = list[str](), World.open_in
+    monkeypatch.setattr(World, "open_in", lambda self, key: looked.append(key) or look(self, key))
+    assert made.at_work() == looked == ["12", "13"]
+
+
 def test_who_has_spoken_and_how_many_bots_in_a_row() -> None:
     made = world(claim(1), claim(2, author=9, bot=True), claim(3, author=9, bot=True))
     assert spoken(made) == ({1}, 2)
