@@ -191,5 +191,5 @@ class Engine:
             self._timer = None
         due = deadline(self.state)
         if due is not None:
-            wait = max(0, due - self._clock()) / 1e9
+            wait = max(0, due - self._clock()) / SECOND
             self._timer = asyncio.get_running_loop().call_later(wait, self.give, Tick())

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from connector import chain, facts, ledger
 from connector import lanes as product
-from connector.lane_base import SECOND, LaneRules
+from connector.lane_base import LaneRules
 from connector.lane_effects import (
     Amend,
     Behind,
@@ -46,7 +46,7 @@ from connector.lanes import Lanes, Stepped
 from connector.world import AT_CHILD, Phase, Round, World
 from engine import events as engine
 from engine.commands import Image
-from engine.events import Code
+from engine.events import SECOND, Code
 from engine.state import Advice
 from tests.machine.lanes_audit import Audit
 from tests.machine.lanes_child import Child
