@@ -8,7 +8,7 @@ PIP := .venv/bin/python -m pip --quiet --disable-pip-version-check
 INSTALL := $(PIP) install --constraint $(PINS)
 PYTEST := .venv/bin/python -P -m pytest -n $(JOBS)
 
-.PHONY: install dev demo test contract system lint cover bench pictures
+.PHONY: install dev demo test contract system lint supply cover bench pictures
 
 install: .venv/.ready
 
@@ -51,6 +51,10 @@ lint: .venv/.ready-dev
 	.venv/bin/ruff check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
+
+# Before a release, by hand: the audit, wheels and types for each Python, builds that repeat, a newer Debian's Python.
+supply: .venv/.ready-dev
+	.ci/supply
 
 # pip itself is pinned first: the one that comes with Python 3.11 knows neither dependency groups nor constraints of a
 # build. Where Python has no ensurepip (Debian without python3-venv), the pip of the system puts pip into .venv.
