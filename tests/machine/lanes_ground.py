@@ -5,6 +5,7 @@ audited; a crash loads the lanes from the ledger's own SQL.
 """
 
 import sqlite3
+import weakref
 from collections import deque
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -80,6 +81,7 @@ class Ground:
 
     def __post_init__(self) -> None:
         self.db = sqlite3.connect(":memory:", isolation_level=None)
+        weakref.finalize(self, self.db.close)  # worlds are many, and end where their test does
         ledger.migrate(self.db, Path("nowhere"), 0)
         self.audit = Audit(self.rules)
         self.recorded: list[facts.AnyFact] = []
