@@ -49,6 +49,8 @@ class FakeDiscord(Acting):
         port: int = 0,
     ) -> None:
         super().__init__()
+        self.at_end: list[Callable[[], None]] = []
+        """What is called when this Discord ends, however that comes."""
         self._port = Port(port)
         self._host = host = f"127.0.0.1:{self._port.number}"
         self.token = token
@@ -107,6 +109,8 @@ class FakeDiscord(Acting):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.faults.clear()
+        for end in self.at_end:
+            end()
         await self._server.stop()
 
     async def _down(self) -> None:
