@@ -18,12 +18,12 @@ from typing import Any, Self
 from connector.notices_outgoing import how_to_attach
 from engine import processes
 from engine.processes import Identity
+from fakes import waiting
 from fakes.discord import FakeDiscord, Place, Post
 from fakes.script import person_text
 from fakes.waiting import Changes
 
-BOUND = 30.0
-"""Seconds that any one wait may take; a wait ends with what it waits for, never with this."""
+BOUND = waiting.BOUND
 
 FAKE_PI = (sys.executable, "-P", "-m", "fakes.pi", "--mode", "rpc")
 
