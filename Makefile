@@ -52,9 +52,10 @@ lint: .venv/.ready-dev
 	.venv/bin/mypy
 	.venv/bin/lint-imports
 
-# Before a release, by hand: the audit, wheels and types for each Python, builds that repeat, a newer Debian's Python.
+# Before a release, by hand: the audit, wheels and types for each Python, builds that repeat, and (not with ARGS=--here)
+# the tests under a newer Debian's Python.
 supply: .venv/.ready-dev
-	.ci/supply
+	.ci/supply $(ARGS)
 
 # pip itself is pinned first: the one that comes with Python 3.11 knows neither dependency groups nor constraints of a
 # build. Where Python has no ensurepip (Debian without python3-venv), the pip of the system puts pip into .venv.
