@@ -8,7 +8,7 @@ PIP := .venv/bin/python -m pip --quiet --disable-pip-version-check
 INSTALL := $(PIP) install --constraint $(PINS)
 PYTEST := .venv/bin/python -P -m pytest -n $(JOBS)
 
-.PHONY: install dev demo test contract system lint cover bench profile pictures
+.PHONY: install dev demo test contract system lint supply cover bench profile pictures
 
 install: .venv/.ready
 
@@ -56,6 +56,11 @@ lint: .venv/.ready-dev
 	.venv/bin/ruff check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
+
+# Before a release, by hand: the audit, wheels and types for each Python, builds that repeat, and (not with ARGS=--here)
+# the tests under a newer Debian's Python.
+supply: .venv/.ready-dev
+	.ci/supply $(ARGS)
 
 # pip itself is pinned first: the one that comes with Python 3.11 knows neither dependency groups nor constraints of a
 # build. Where Python has no ensurepip (Debian without python3-venv), the pip of the system puts pip into .venv.

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-SECOND = 1_000_000_000
+from engine.events import SECOND
 
 _HEAD = re.compile(r"\s*(\d{3})(?::\s*|\s+|$)(.*)", re.DOTALL)
 _AMOUNT = r"(\d+(?:\.\d+)?)\s?(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)(?![a-z])"

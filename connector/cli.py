@@ -1,6 +1,5 @@
 """argv → settings → one of the commands → exit code; what is heavy is imported where it is used."""
 
-import asyncio
 import contextlib
 import faulthandler
 import gc
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
+from connector import loop
 from connector.exits import ExitCode, ProgramEnd, Refusal
 from connector.findings import Finding
 
@@ -205,7 +205,7 @@ def _check(config: Path | None, instance: str | None, *, online: bool) -> ExitCo
         settings = _settings(config, instance)
         if instance is not None:
             findings += tuple(shoes.of_settings(settings))
-        findings += asyncio.run(checking.check(settings, os.environ, online=online, handed=handed))
+        findings += loop.run(checking.check(settings, os.environ, online=online, handed=handed))
     except Refusal as refusal:
         findings += refusal.findings
     for finding in findings:
@@ -279,7 +279,7 @@ def _relay(settings: "Settings", logs: "Logs", manager: "ServiceManager") -> int
         from connector.starting import Program  # noqa: PLC0415 - brings the engine
         from connector.starting import run as relay  # noqa: PLC0415 - as above
 
-        return asyncio.run(relay(Program(settings, token, os.environ, logs, manager)))
+        return loop.run(relay(Program(settings, token, os.environ, logs, manager)))
     except Refusal as refusal:
         return _refused(logs, refusal, manager)
     except ProgramEnd as end:

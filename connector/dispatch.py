@@ -52,6 +52,7 @@ from connector.posting import Posting
 from connector.recording import Recording
 from connector.showing import Showing
 from connector.threads import Threads
+from engine.events import SECOND
 
 CARD_DELAY = 1.2
 """Seconds after which a turn gets a card; a shorter one is its answer alone."""
@@ -362,5 +363,5 @@ class Dispatcher:
             self._timer = None
         due = self.lanes.deadline()
         if due is not None:
-            wait = max(0, due - self._parts.clock.now()) / 1e9
+            wait = max(0, due - self._parts.clock.now()) / SECOND
             self._timer = asyncio.get_running_loop().call_later(wait, self.put, Tick())

@@ -13,8 +13,9 @@ from connector.interactions import Interactions
 from connector.logs import Log
 from connector.messages import Author, Place
 from connector.ports import Changed, ChannelGone, Connected, Disconnected, Gone, Heard, Said
+from engine.events import SECOND
 
-_GAP_NS = 60 * 1_000_000_000
+_GAP_NS = 60 * SECOND
 
 
 class Hearing:

@@ -11,11 +11,12 @@ from connector.gateway_facts import Json
 from connector.gateway_pauses import Clock
 from connector.messages import Place
 from connector.ports import PostNever
+from engine.events import SECOND
 
 _Channel = discord.abc.GuildChannel | discord.Thread
 
 _KEPT = 2_000
-_ROLES_NS = 60 * 1_000_000_000
+_ROLES_NS = 60 * SECOND
 
 
 class Ask(Protocol):

@@ -16,8 +16,7 @@ from connector.spend import NO_CAPS, Amount, Caps
 from connector.world import AT_CHILD, Phase, Round, World
 from engine import commands
 from engine import events as engine
-
-SECOND = 1_000_000_000
+from engine.events import SECOND
 
 Model = tuple[str, str]
 

@@ -5,12 +5,13 @@ an operator extends the cap; a running turn is not cut. Stop, cancel and capacit
 """
 
 from connector import facts, notices_spend
-from connector.lane_base import SECOND, Kid
+from connector.lane_base import Kid
 from connector.lane_events import Extend
 from connector.lane_session import Sessions
 from connector.spend import Amount, Scope, day_end, day_of, keys
 from connector.world import Phase, Round
 from engine import events as engine
+from engine.events import SECOND
 
 
 class Spending(Sessions):

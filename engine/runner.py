@@ -203,7 +203,7 @@ class Engine:
             self._timer = None
         if due is not None:
             self._due = due
-            wait = max(0, due - self._clock()) / 1e9
+            wait = max(0, due - self._clock()) / SECOND
             self._timer = asyncio.get_running_loop().call_later(wait, self._rung)
 
     def _rung(self) -> None:

@@ -18,7 +18,7 @@ from fakes.discord_net import Port, Server
 from fakes.discord_payloads import SPOKEN
 from fakes.discord_records import Json, Person, Place, Post, Request, Upload, Violation
 from fakes.discord_rest import API, Rest, Spec
-from fakes.waiting import Changes
+from fakes.waiting import BOUND, Changes
 
 __all__ = ["FakeDiscord", "FakeDiscordThread", "Person", "Place", "Post", "Upload"]
 
@@ -49,6 +49,8 @@ class FakeDiscord(Acting):
         port: int = 0,
     ) -> None:
         super().__init__()
+        self.at_end: list[Callable[[], None]] = []
+        """What is called when this Discord ends, however that comes."""
         self._port = Port(port)
         self._host = host = f"127.0.0.1:{self._port.number}"
         self.token = token
@@ -107,6 +109,8 @@ class FakeDiscord(Acting):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.faults.clear()
+        for end in self.at_end:
+            end()
         await self._server.stop()
 
     async def _down(self) -> None:
@@ -190,11 +194,11 @@ class FakeDiscord(Acting):
         """Everything said in a channel by anyone, oldest first, as the API shows it."""
         return [self.mind.message(channel.id, m) for m in sorted(self.mind.sim.messages[channel.id])]
 
-    async def wait_for(self, predicate: Callable[[], T], timeout: float = 5.0, what: str = "") -> T:
+    async def wait_for(self, predicate: Callable[[], T], timeout: float = BOUND, what: str = "") -> T:
         """The first truthy value of `predicate`, asked again at each request, event and connection."""
         return await self.changes.until(predicate, timeout, what)
 
-    async def connected(self, timeout: float = 5.0) -> None:
+    async def connected(self, timeout: float = BOUND) -> None:
         """A client has said who it is on the gateway."""
         await self.wait_for(lambda: self.gateway.connected, timeout, "a gateway session")
 
@@ -245,11 +249,11 @@ class FakeDiscordThread:
             self._ready.set()
             await self._done.wait()
 
-    def run(self, act: Coroutine[Any, Any, T], timeout: float = 10.0) -> T:
+    def run(self, act: Coroutine[Any, Any, T], timeout: float = BOUND) -> T:
         """The result of a coroutine of the world, awaited there; its exceptions come through."""
         return asyncio.run_coroutine_threadsafe(act, self._loop).result(timeout)
 
-    def ask(self, question: Callable[[FakeDiscord], T], timeout: float = 10.0) -> T:
+    def ask(self, question: Callable[[FakeDiscord], T], timeout: float = BOUND) -> T:
         """What `question` finds in the world."""
 
         async def asked() -> T:

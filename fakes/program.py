@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import json
 import os
+import select
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -17,12 +18,12 @@ from typing import Any, Self
 from connector.notices_outgoing import how_to_attach
 from engine import processes
 from engine.processes import Identity
+from fakes import waiting
 from fakes.discord import FakeDiscord, Place, Post
 from fakes.script import person_text
 from fakes.waiting import Changes
 
-BOUND = 30.0
-"""Seconds that any one wait may take; a wait ends with what it waits for, never with this."""
+BOUND = waiting.BOUND
 
 FAKE_PI = (sys.executable, "-P", "-m", "fakes.pi", "--mode", "rpc")
 
@@ -59,7 +60,7 @@ class Home:
         self.state = folder / "state"
         self.child_log = folder / "child.log"
         self.workspace = folder / "workspace"
-        self.workspace.mkdir(exist_ok=True)
+        self.workspace.mkdir(exist_ok=True, parents=True)
         agent_env = {"FAKE_PI_LOG": str(self.child_log), "PI_CODING_AGENT_DIR": str(folder / "agent")}
         base: dict[str, dict[str, Any]] = {
             "discord": {"api_base": world.rest_base, "gateway_url": world.gateway_url, "token_file": "-"},
@@ -72,6 +73,16 @@ class Home:
             for key, value in keys.items():
                 known[key] = {**known[key], **value} if isinstance(known.get(key), dict) else value
         self.config.write_text(toml_tables(base))
+        world.at_end.append(self.end)
+
+    def end(self) -> None:
+        """kill -9 of all that any life of this home has left; called when its world ends, however the test did."""
+        while left := of_home(self.folder):
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                if not ends(pid):
+                    raise RuntimeError(f"{pid} outlives a kill -9")
 
     def introduction(self, lane: int) -> str:
         """The line under the header of the first prompt of each session in this lane, its line end before it."""
@@ -230,6 +241,30 @@ class Running:
 
 def _is_about(message: str, line: Line) -> bool:
     return line.get("message_id") == message
+
+
+def of_home(folder: Path) -> list[int]:
+    """Every process whose environment names this folder: the connector's of any life, its children, their tools."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                environ = (entry / "environ").read_bytes()
+                if any(os.fsencode(folder) + end in environ for end in (b"/", b"\0")):
+                    found.append(int(entry.name))
+    return found
+
+
+def ends(pid: int) -> bool:
+    """Wait for a process's end; whether it came within the bound."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([handle], [], [], BOUND)[0])
+    finally:
+        os.close(handle)
 
 
 def household(pid: int) -> list[Identity]:

@@ -13,6 +13,7 @@ from connector.gateway_client import trusted
 from connector.ports import Connected, Disconnected, Said
 from fakes.discord import FakeDiscord
 from fakes.living_gateway import Living, running
+from fakes.waiting import BOUND
 
 pytestmark = pytest.mark.anyio
 S = 1_000_000_000
@@ -219,7 +220,7 @@ async def test_close_during_a_pause_ends_at_once(world: FakeDiscord) -> None:
         living.pacing.go.clear()
         await world.faults.close(4000)
         await living.heard(Disconnected)
-        await asyncio.wait_for(living.gateway.close(), 5)
+        await asyncio.wait_for(living.gateway.close(), BOUND)
 
 
 async def test_the_hourly_budget_of_identifies_is_waited_for_and_each_is_remembered(world: FakeDiscord) -> None:
@@ -248,7 +249,7 @@ async def test_close_while_the_budget_is_waited_for_ends_at_once(world: FakeDisc
     try:
         task = asyncio.create_task(living.gateway.run())
         await living.changes.until(lambda: living.pacing.slept)
-        await asyncio.wait_for(living.gateway.close(), 5)
+        await asyncio.wait_for(living.gateway.close(), BOUND)
         await task
     finally:
         Route.BASE = base

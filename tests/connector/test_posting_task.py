@@ -15,6 +15,7 @@ from connector.ports import Attached, Button, Part, PostLater, PostNever, PostOt
 from connector.post_parts import made
 from connector.posting import Posting
 from connector.settings import LogSettings
+from fakes.waiting import BOUND
 from tests.connector.posting_setting import Setting, owed
 
 pytestmark = pytest.mark.anyio
@@ -164,7 +165,7 @@ async def test_what_the_listener_raises_ends_the_task() -> None:
     posting = Posting(setting.discord, done, Logs(LogSettings(), io.StringIO()).log, Clock())
     posting.owe(owed())
     with pytest.raises(RuntimeError, match="the listener is broken"):
-        await asyncio.wait_for(posting.run(), 5)
+        await asyncio.wait_for(posting.run(), BOUND)
 
 
 # -- typing --------------------------------------------------------------------------------------------------------

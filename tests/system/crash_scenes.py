@@ -2,9 +2,7 @@
 
 import asyncio
 import contextlib
-import os
 import re
-import select
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
@@ -19,7 +17,7 @@ from engine import processes
 from fakes import behaviour
 from fakes.discord import FakeDiscord, Person, Place, Post, Upload
 from fakes.discord_faults import Fault, Hang
-from fakes.program import Home, Running
+from fakes.program import Home, Running, ends, of_home
 from fakes.script import plan
 
 MESSAGES = "/channels/{channel_id}/messages"
@@ -232,29 +230,6 @@ async def finish(over: "asyncio.Task[int]", end: Callable[[], Awaitable[object]]
     """End a life that is not over by itself."""
     if not over.done():
         await end()
-
-
-def of_home(folder: Path) -> list[int]:
-    """Every process whose environment names this folder: the connector's of any life, its children, their tools."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                if os.fsencode(folder) in (entry / "environ").read_bytes():
-                    found.append(int(entry.name))
-    return found
-
-
-def ends(pid: int) -> bool:
-    """Wait for a process's end; whether it came within the bound."""
-    try:
-        handle = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    try:
-        return bool(select.select([handle], [], [], 5.0)[0])
-    finally:
-        os.close(handle)
 
 
 def commandline(pid: int) -> str:
