@@ -222,9 +222,13 @@ class Running:
         self.terminate()
         return await self.exit()
 
+    def signal_kill(self) -> None:
+        """kill -9, whose end somebody else waits for."""
+        self._process.kill()
+
     async def kill(self) -> None:
         """kill -9."""
-        self._process.kill()
+        self.signal_kill()
         await self.exit()
 
 
