@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -42,8 +43,8 @@ def wanted(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=1_000_000)
     parser.add_argument("--minutes", type=float, default=0.0, help="about so long in all; 0: as long as it takes")
     parser.add_argument("--jobs", type=int, default=2, help="processes of the models")
-    parser.add_argument("--life", type=float, default=12.0, help="mean seconds of one life of the connector")
-    parser.add_argument("--calm", type=float, default=0.8, help="mean seconds between two faults")
+    parser.add_argument("--life", type=float, default=20.0, help="mean seconds of one life of the connector")
+    parser.add_argument("--calm", type=float, default=1.5, help="mean seconds between two faults")
     return parser.parse_args(words)
 
 
@@ -51,6 +52,9 @@ async def soak(given: argparse.Namespace, folder: Path, seconds: float) -> tuple
     """The part with real processes: its counts, the judgement, and what else must not be."""
     dice = [random.Random(f"{given.seed} {part}") for part in ("people", "trouble", "lives")]
     counts: Counter[str] = Counter()
+    me = asyncio.current_task()
+    assert me is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, me.cancel)  # so that nothing of ours is left
     async with discord(validate=False, heartbeat=5.0) as world:
         where = lanes(world, given.lanes)
         ids = sorted({person.id for lane in where for person in lane.people})

@@ -19,6 +19,9 @@ from tests.system.disks import refusing
 
 ONE = MESSAGES + "/{message_id}"
 TYPING = "/channels/{channel_id}/typing"
+KEPT = 4
+"""Sessions of the gateway that may still be resumed."""
+
 ZOMBIE = 70.0
 """Seconds without an answer to heartbeats, longer than discord.py's patience of 60."""
 
@@ -55,8 +58,8 @@ class Trouble:
             (4, self._locked),
             (2, self._disk_refuses),
             (3, self._frozen),
-            (4, self._child_killed),
-            (4, self._harm),
+            (2, self._child_killed),
+            (2, self._harm),
         ]
 
     async def go(self, mean: float) -> None:
@@ -71,21 +74,25 @@ class Trouble:
         finally:
             if zombie is not None:
                 zombie.cancel()
+            for fault in self._world.faults.rest:
+                fault.release()
+            self._forget()
             self._world.faults.clear()
 
     def _forget(self) -> None:
-        """What is over is not kept: a long run would drown in it."""
-        self._used()
-        faults = self._world.faults
-        faults.rest[:] = [fault for fault in faults.rest if fault.left != 0]
-        answered = [request for request in self._world.requests if request.status is None]
-        self._world.requests[:] = answered
-        self._world.gateway.log.clear()
-
-    def _used(self) -> None:
-        for fault in self._world.faults.rest:
-            if fault.left == 0:
+        """Count what is over and keep it no longer: a long run would drown in it."""
+        faults, gateway = self._world.faults, self._world.gateway
+        for fault in faults.rest:
+            if fault.left == 0 and fault.hits:
                 self._counts[f"REST {fault.name}"] += fault.hits
+        faults.rest[:] = [fault for fault in faults.rest if fault.left != 0]
+        self._counts["sessions begun"] += gateway.count("identify")
+        self._counts["sessions resumed"] += gateway.count("resumed")
+        gateway.log.clear()
+        self._world.requests.clear()
+        for name in list(gateway.sessions)[:-KEPT]:  # Discord forgets them too, after some minutes
+            if gateway.sessions[name].line is None:
+                del gateway.sessions[name]
 
     def _for(self, least: float, most: float) -> float:
         return self._dice.uniform(least, most)
