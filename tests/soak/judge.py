@@ -124,8 +124,8 @@ class Judge:
     # -- whose is it, and does it stand in its place -------------------------------------------------------------
 
     def _sort(self, post: Stands) -> None:
-        if sentences.card(post.content):
-            self.verdict.kinds["card"] += 1
+        if card := sentences.card(post.content):
+            self.verdict.kinds[card] += 1
             return
         tokens = set(TOKEN.findall(post.content))
         if tokens:

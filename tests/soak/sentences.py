@@ -7,6 +7,7 @@ from connector.notices import Code
 
 RECEIPT = "stopped"
 ANSWER = "answer"
+LIVE = "card at work"
 
 _CODES = [code for code in Code if code is not Code.STOPPED]
 
@@ -44,6 +45,8 @@ def beside(content: str) -> str:
     return next((kind for kind, start in _BESIDE.items() if content.startswith(start)), "")
 
 
-def card(content: str) -> bool:
-    """Whether it is a turn's card."""
-    return content.startswith("-#")
+def card(content: str) -> str:
+    """The kind of a turn's card: of one that is over, or of one at work; "" for every other text."""
+    if content.startswith("-#"):
+        return "card"
+    return LIVE if content.startswith("⚙️") else ""

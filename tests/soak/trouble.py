@@ -119,15 +119,19 @@ class Trouble:
                     await self._world.faults.invalidate(resumable=True)
 
     async def _lost_session(self) -> None:
-        """An event is lost for good, and then the session."""
+        """What happens for a moment is never told, and then the session is over: whoever comes back has to IDENTIFY."""
         self._counts["sessions lost"] += 1
-        if self._dice.random() < 0.5:
-            self._world.faults.swallow(self._dice.randint(1, 3), "MESSAGE_CREATE")
+        faults, gateway = self._world.faults, self._world.gateway
+        faults.deaf = True
+        await asyncio.sleep(self._for(0.0, 0.5))
+        faults.deaf = False
+        for name in [name for name, session in gateway.sessions.items() if session.line is None]:
+            del gateway.sessions[name]
         with contextlib.suppress(TimeoutError):  # as above
             if self._dice.random() < 0.5:
-                await self._world.faults.invalidate(resumable=False)
+                await faults.invalidate(resumable=False)
             else:
-                await self._world.faults.close(self._dice.choice((4007, 4009)))
+                await faults.close(self._dice.choice((4007, 4009)))
 
     async def _stalled(self) -> None:
         self._counts["gateway stalled"] += 1
