@@ -227,7 +227,7 @@ class Outbox:
         self._remember(key, channel, message)
 
     def finish(self, key: str) -> list[Told]:
-        """The last content of a card was shown: it is forgotten once it stands there (at once if it surely never did)."""
+        """The last content of a card was shown: it is forgotten once it stands there, at once if it never did."""
         card = self._cards.get(key)
         if card is None:
             return []

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import random
 from collections import Counter
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,11 @@ from fakes.program import Home, Running
 from tests.soak.trouble import Trouble
 from tests.system.crash_scenes import left_over
 
-START = 60.0
+START = 120.0
 """Seconds that a life may take to listen, or to end."""
+
+GAP = 400.0
+"""Seconds that have passed between two lives by the connector's clock: it begins no more than 40 sessions an hour."""
 
 POINTS = (
     *("Claimed", "Written", "Started", "ToolOpened", "Answered", "Posted", "Ended", "Owed", "StopMarked", "Requeued"),
@@ -95,11 +99,14 @@ class Lives:
         self.left += await left_over(self._folder, None)
 
     def _module(self) -> tuple[str, ...]:
-        """What runs: some lives end by a point of their own."""
-        if not self.first.is_set() or self.calm.is_set() or self._dice.random() < 0.6:
+        """What runs: some lives end by a point of their own; for each some minutes more have passed (`GAP`)."""
+        if not self.first.is_set():
             return ("connector",)
+        clock = f"clock:{GAP * self.counts['lives']:.0f}"
+        if self.calm.is_set() or self._dice.random() < 0.6:
+            return ("fakes.crashing", clock)
         when, name = self._dice.choice(("before", "after")), self._dice.choice(POINTS)
-        return ("fakes.crashing", f"{when}:{name}:{self._dice.randint(1, 80)}")
+        return ("fakes.crashing", clock, f"{when}:{name}:{self._dice.randint(1, 80)}")
 
     async def _live(self) -> int:
         dice = self._dice if self.first.is_set() else None
@@ -118,12 +125,12 @@ class Lives:
 
     async def _lived(self, run: Running, over: "asyncio.Task[int]") -> int:
         limit = self._dice.expovariate(1 / self._mean)
-        if not await self._either(over, run.ready(), START):
+        if not await self._either(over, run.ready(START)):
             return over.result()
         self.trouble.run = run
         self.first.set()
         self.left += await left_over(self._folder, run)
-        await self._either(over, self._end(limit), 7200)
+        await self._either(over, self._end(limit))
         self.trouble.run = None
         if over.done():
             return over.result()
@@ -144,12 +151,13 @@ class Lives:
         if self.calm.is_set():
             await self.done.wait()
 
-    async def _either(self, over: "asyncio.Task[int]", other: Any, bound: float) -> bool:
-        """Whether this came before the life's end; TimeoutError when neither did."""
-        task = asyncio.ensure_future(other)
+    async def _either(self, over: "asyncio.Task[int]", other: Coroutine[Any, Any, None]) -> bool:
+        """Whether this came before the life's end; its error is ours."""
+        task = asyncio.create_task(other)
         try:
-            async with asyncio.timeout(bound):
-                await asyncio.wait({over, task}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({over, task}, return_when=asyncio.FIRST_COMPLETED)
+            if task.done() and not over.done():
+                task.result()
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)

@@ -11,7 +11,7 @@ from fakes.discord import FakeDiscord, Person, Place, Upload
 from tests.soak.book import Book, Lane
 from tests.soak.spoken import HARMFUL, Said, chosen
 
-STUCK = 90.0
+STUCK = 240.0
 """Seconds in which at least one message must come to its end."""
 
 IN_LANE = 6
