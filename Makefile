@@ -8,7 +8,7 @@ PIP := .venv/bin/python -m pip --quiet --disable-pip-version-check
 INSTALL := $(PIP) install --constraint $(PINS)
 PYTEST := .venv/bin/python -P -m pytest -n $(JOBS)
 
-.PHONY: install dev demo test contract system lint supply cover bench profile pictures
+.PHONY: install dev demo test contract system soak lint supply cover bench profile pictures
 
 install: .venv/.ready
 
@@ -35,6 +35,11 @@ system: .venv/.ready-dev
 cover: .venv/.ready-dev
 	.venv/bin/coverage run --source=connector,engine -m pytest -p no:randomly tests/engine tests/connector tests/machine
 	.venv/bin/coverage report --skip-covered --show-missing
+
+# A million steps of the models, then 20,000 messages over 50 lanes among kills and faults: counts, and five zeros.
+# `make soak ARGS='--minutes 2'` takes about that long; a failure prints its seed.
+soak: .venv/.ready-dev
+	.venv/bin/python -P -m tests.soak.run $(ARGS)
 
 # Figures as ratios with their counterparts; needs a quiet machine and some 45 minutes, judges medians. The figures of
 # pi need `make contract` before. `make bench ARGS=--readme` then puts the tables into README.

@@ -88,6 +88,8 @@ def translated(error: Exception) -> PostLater | PostNever | None:
             return PostNever(f"{error.status} {error.text} (code {error.code})", error.code)
         case TimeoutError():
             return PostLater("no reply in time")
+        case RuntimeError() if str(error) == "Session is closed":  # aiohttp's only sign that we are on our way out
+            return PostLater("not logged in")
         case aiohttp.ClientError() | OSError():
             return PostLater(f"{type(error).__name__}: {error}")
         case _:

@@ -201,17 +201,19 @@ class Running:
         """The log lines with this event so far."""
         return [line for line in self.lines if line.get("event") == event]
 
-    async def logged(self, event: str, count: int = 1, where: Callable[[Line], bool] = lambda _: True) -> Line:
+    async def logged(
+        self, event: str, count: int = 1, where: Callable[[Line], bool] = lambda _: True, bound: float = BOUND
+    ) -> Line:
         """The `count`-th line with this event, waited for."""
 
         def found() -> list[Line]:
             return [line for line in self.lines if line.get("event") == event and where(line)][count - 1 :]
 
-        return (await self._changes.until(found, BOUND, f"log line {event}, number {count}"))[0]
+        return (await self._changes.until(found, bound, f"log line {event}, number {count}"))[0]
 
-    async def ready(self) -> None:
+    async def ready(self, bound: float = BOUND) -> None:
         """Wait until it listens to Discord."""
-        await self.logged("connector.ready")
+        await self.logged("connector.ready", bound=bound)
 
     async def exit(self, bound: float = BOUND) -> int:
         """Wait for the end: its exit code."""
@@ -233,9 +235,13 @@ class Running:
         self.terminate()
         return await self.exit()
 
+    def signal_kill(self) -> None:
+        """kill -9, whose end somebody else waits for."""
+        self._process.kill()
+
     async def kill(self) -> None:
         """kill -9."""
-        self._process.kill()
+        self.signal_kill()
         await self.exit()
 
 

@@ -75,6 +75,14 @@ def test_slow_takes_its_time() -> None:
     assert 300 * MS <= child.now <= 330 * MS
 
 
+def test_every_page_is_long_and_carries_the_text() -> None:
+    text = answers(ran("pages 3 m1"))[0][0]
+    assert [page.split(" and so on")[0] for page in text.split("\n\n")] == [
+        f"echo: pages 3 m1 page {number}" for number in (1, 2, 3)
+    ]
+    assert all(1000 < len(page) < 2000 for page in text.split("\n\n"))
+
+
 def test_long_and_md() -> None:
     assert len(answers(ran("long 5000"))[0][0]) == 5000
     assert "```python" in answers(ran("md"))[0][0]

@@ -54,12 +54,11 @@ class Asked:
 
 def answer_to(text: str) -> str:
     """What the scripted child answers in the end."""
-    said = text.removeprefix("ignoreterm ")
-    if said.startswith("long "):
-        call = plan(said).calls[0]
-        assert isinstance(call, behaviour.Text)
-        return call.text
-    return f"echo: {said.removeprefix('echo ')}"
+    match plan(text).calls:
+        case (*_, behaviour.Text(said)) | (*_, behaviour.Http(then=said)) if said:
+            return said
+        case _:
+            return f"echo: {text.removeprefix('echo ')}"
 
 
 class NthRequest(Fault):
@@ -171,11 +170,7 @@ class Scene:
 
     async def only(self, run: Running | None) -> None:
         """No process of an earlier life lives on; one that is just ending of its own accord is waited for."""
-        mine = processes.row_of(run.pid) if run is not None else None
-        for pid in of_home(self.home.folder):
-            row = processes.row_of(pid)
-            if row is not None and (mine is None or row.began < mine.began):
-                assert await asyncio.to_thread(ends, pid), f"{pid} lives on: {commandline(pid)}"
+        assert await left_over(self.home.folder, run) == []
 
     def accepted(self) -> bool:
         """Whether every message has a sign."""
@@ -230,6 +225,17 @@ async def finish(over: "asyncio.Task[int]", end: Callable[[], Awaitable[object]]
     """End a life that is not over by itself."""
     if not over.done():
         await end()
+
+
+async def left_over(folder: Path, run: Running | None) -> list[str]:
+    """The processes of this home that began before this life, or all without one, and do not end by themselves."""
+    mine = processes.row_of(run.pid) if run is not None else None
+    found = []
+    for pid in of_home(folder):
+        row = processes.row_of(pid)
+        if row is not None and (mine is None or row.began < mine.began) and not await asyncio.to_thread(ends, pid):
+            found.append(f"{pid} lives on: {commandline(pid)}")
+    return found
 
 
 def commandline(pid: int) -> str:
