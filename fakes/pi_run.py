@@ -20,7 +20,7 @@ __all__ = ["start"]
 
 RETRIED = re.compile(r"(429|5\d\d)\b|Request timed out|terminated|Connection error|Stream ended")
 OVERFLOWED = "context_length_exceeded"
-LONGEST_DELAY_MS = 60_000  # a base of 600,000 ms is told as 60,000: seen on the real pi
+LONGEST_DELAY_MS = 60_000  # pi's own bound: a base of 600,000 ms is told as this
 
 
 def start(pi: Pi, run: Run) -> Flow:

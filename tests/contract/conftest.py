@@ -37,7 +37,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.section(f"pi {VERSION} beside {PINNED}")
     reports = [each for outcome in ("passed", "xpassed", "xfailed") for each in terminalreporter.getreports(outcome)]
     for report in sorted(reports, key=lambda each: each.nodeid):
-        if report.when != "call":
+        if report.when == "teardown":
             continue
         told = [str(value) for name, value in report.user_properties if name == DIFFERENCES]
         if report.outcome == "skipped":
