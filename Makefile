@@ -21,7 +21,8 @@ demo: .venv/.ready
 test: .venv/.ready-dev
 	$(PYTEST) tests --ignore=tests/contract --ignore=tests/system --ignore=tests/e2e/long $(ARGS)
 
-# The real pi, which brings its own Node, and discord.js against the fake Discord; needs npm.
+# The real pi, which brings its own Node, and discord.js against the fake Discord; needs npm. With PI_VERSION=… another pi
+# is installed beside the pinned one and looked at: how it differs is printed, and fails nothing.
 contract: .venv/.ready-dev
 	.ci/pi-install
 	.ci/discord-js-install

@@ -140,6 +140,7 @@ def limited(retry_after: float, scope: str, via: bool) -> Answer:
         "message": "You are being rate limited.",
         "retry_after": retry_after,
         "global": scope == "global",
+        "code": 0,
     }
     return Answer(429, body, headers)
 

@@ -88,7 +88,10 @@ class Gateway:
         heartbeat: float,
         replay: int,
         changed: Callable[[], None],
+        told: Callable[[str, Json], None] = lambda _event, _payload: None,
     ) -> None:
+        self.told = told
+        """Hears of every event as a session gets it."""
         self.world = world
         self.token = token
         self.resume_url = resume_url
@@ -132,6 +135,7 @@ class Gateway:
         shaped = self.world.shape(event, payload, session.intents)
         if shaped is None:
             return
+        self.told(event, shaped)
         session.seq += 1
         frame = json.dumps({"op": 0, "t": event, "s": session.seq, "d": shaped})
         session.log.append((session.seq, frame))

@@ -242,9 +242,11 @@ def test_every_recorded_line_is_a_known_record(version: str) -> None:
     assert strange == {}
 
 
-@pytest.mark.parametrize("chunk", [1, 13, 4096, 1 << 20])
-def test_a_recorded_stream_is_the_same_in_any_chunks(chunk: int) -> None:
-    lines = _lines(TRANSCRIPTS / "k_unicode.jsonl") + _lines(TRANSCRIPTS / "c_parallel_tools.jsonl")
+@pytest.mark.parametrize(
+    ("names", "chunk"), [("k_unicode.jsonl", 1), ("*.jsonl", 113), ("*.jsonl", 4096), ("*.jsonl", 1 << 20)]
+)
+def test_the_recorded_streams_are_the_same_in_any_chunks(names: str, chunk: int) -> None:
+    lines = [line for path in sorted(TRANSCRIPTS.glob(names)) for line in _lines(path)]
     stream = "".join(line + "\n" for line in lines).encode("utf-8", "surrogatepass")
     framer = Framer(BIG)
     found = [record for at in range(0, len(stream), chunk) for record in framer.read(stream[at : at + chunk])]
