@@ -35,11 +35,8 @@ STRANDS: dict[str, tuple[str, ...]] = {
     "a changed setting is told before its response (§2, §3)": (
         *("thinking_level_changed", "session_info_changed", "set_*", "cycle_*"),
     ),
-    "the process ends last": ("*", "exit *"),
 }
 """What must be in order, as words of events (``*`` stands for anything)."""
-
-LAST = "the process ends last"
 
 
 def strand(events: Iterable[Event], words: Sequence[str]) -> list[Event]:
@@ -53,10 +50,7 @@ def differences(fake: list[Event], real: list[Event]) -> list[str]:
     for word in dict.fromkeys(event.word for event in [*real, *fake]):
         found += _diff(f"every [{word}]", strand(fake, [_plain(word)]), strand(real, [_plain(word)]))
     for name, words in STRANDS.items():
-        if name != LAST:
-            found += _diff(name, strand(fake, words), strand(real, words))
-    if fake and real and fake[-1] != real[-1]:
-        found += _diff(LAST, fake[-1:], real[-1:])
+        found += _diff(name, strand(fake, words), strand(real, words))
     return found
 
 

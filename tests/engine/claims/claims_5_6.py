@@ -3,6 +3,7 @@
 from tests.engine.claims.claim import Claim, Unpinned, pins, words_of
 from tests.engine.claims.seen import (
     answers,
+    between,
     calls,
     data,
     echoes,
@@ -184,9 +185,11 @@ CLAIMS: list[Claim] = [
     ),
     pins(
         "§6",
-        "it takes about 10 ms",
+        "it takes about 10 ms, in which at most two late updates come",
         "f_abort_stream+ f_double_abort+ f_abort_then_prompt_at_settled+",
-        also=lambda r: seconds(r, "> abort", "abort ok") < 0.1,
+        also=lambda r: (
+            seconds(r, "> abort", "abort ok") < 0.1 and between(r, "> abort", ABORTED).count("text_delta") <= 2
+        ),
     ),
     pins(
         "§6",

@@ -3,6 +3,7 @@
 from fakes.recordings import names
 from tests.engine.claims import claims_0_2, claims_3_4, claims_5_6, claims_7_8, claims_9_10, claims_11_13
 from tests.engine.claims.claim import OLD, Claim, Unpinned
+from tests.engine.claims.fields import as_listed, pieces_as_listed, stops_as_listed
 from tests.engine.claims.seen import records
 
 PARTS = (claims_0_2, claims_3_4, claims_5_6, claims_7_8, claims_9_10, claims_11_13)
@@ -36,6 +37,15 @@ GENERAL: list[Claim] = [
         "standard output holds nothing but JSON objects",
         NEWER + OLDER,
         never=("no record",),
+        general=True,
+    ),
+    Claim("§4", "each event has the fields of the list", NEWER, also=as_listed, general=True),
+    Claim("§4", "a streaming message grows by nine kinds of pieces", NEWER, also=pieces_as_listed, general=True),
+    Claim(
+        "§4",
+        "a message begins pending (one that fails before its first piece: whole) and ends for one of five reasons",
+        NEWER,
+        also=stops_as_listed,
         general=True,
     ),
     Claim(
