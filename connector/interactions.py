@@ -19,6 +19,7 @@ from connector.messages import Author, Place
 from connector.modals import Modal
 from connector.ports import Commanded, PostLater, PostNever, Pressed, Rows
 from connector.render import AsFile, render
+from connector.render_beside import beside
 
 CALLBACK = "/interactions/{interaction_id}/{interaction_token}/callback"
 FOLLOW_UP = "/webhooks/{webhook_id}/{webhook_token}"
@@ -256,7 +257,7 @@ class _Reply:
     async def answer(self, text: str, *, private: bool = True, buttons: Rows = (), in_place: bool = False) -> None:
         """`ports.Answer`: in as many messages as it takes, the first in the place of what was deferred."""
         await self._acknowledged.wait()
-        shown = render(text)
+        shown = await beside(text, lambda: render(text))
         parts = (shown.beginning,) if isinstance(shown, AsFile) else shown.parts
         for number, content in enumerate(parts, 1):
             payload: dict[str, Any] = {"content": content, "allowed_mentions": _SILENT}
