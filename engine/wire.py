@@ -43,7 +43,7 @@ class Framer:
 
     def __init__(self, max_line: int) -> None:
         self._max = max_line
-        self._parts: list[bytes] = []
+        self._kept = bytearray()  # not pieces: a child that writes byte by byte would have one object for each
         self._size = 0
 
     def read(self, chunk: bytes) -> tuple[Line, ...]:
@@ -52,13 +52,12 @@ class Framer:
         if not end:
             self._keep(chunk)
             return ()
-        whole: bytes = chunk[:end]
+        whole: bytes | bytearray = chunk[:end]
+        if self._size > self._max:
+            return self._after_long(chunk[:end]) + self.read(chunk[end:])
         if self._size:
-            self._parts.append(whole)
-            if self._size > self._max:
-                return self._after_long(whole) + self.read(chunk[end:])
-            whole = b"".join(self._parts)
-        self._parts = []
+            self._kept += whole
+            whole, self._kept = self._kept, bytearray()
         self._size = 0
         self._keep(chunk[end:])
         return _decoded(whole, self._max)
@@ -70,15 +69,14 @@ class Framer:
     def _keep(self, part: bytes) -> None:
         self._size += len(part)
         if self._size > self._max:
-            self._parts = []
-        elif part:
-            self._parts.append(part)
+            self._kept = bytearray()
+        else:
+            self._kept += part
 
     def _after_long(self, whole: bytes) -> tuple[Line, ...]:
         """The rest of a line that was too long, then what follows it."""
         first = whole.find(b"\n")
         size = self._size + first
-        self._parts = []
         self._size = 0
         return (Malformed(TOO_LONG, size), *_decoded(whole[first + 1 :], self._max))
 
@@ -86,7 +84,7 @@ class Framer:
 TOO_LONG = "longer than engine.max_line"
 
 
-def _decoded(whole: bytes, max_line: int) -> tuple[Line, ...]:
+def _decoded(whole: bytes | bytearray, max_line: int) -> tuple[Line, ...]:
     """All lines of ``whole``, which ends in LF; in one call where nothing is odd, which is nearly always."""
     if len(whole) <= max_line:
         try:
@@ -100,7 +98,7 @@ def _decoded(whole: bytes, max_line: int) -> tuple[Line, ...]:
     )
 
 
-def decode(line: bytes) -> Line:
+def decode(line: bytes | bytearray) -> Line:
     """One line to one value; never raises."""
     try:
         return _decoder.decode(line)
@@ -108,7 +106,7 @@ def decode(line: bytes) -> Line:
         return _mended(line)
 
 
-def _mended(line: bytes) -> Line:
+def _mended(line: bytes | bytearray) -> Line:
     try:
         value = json.loads(line.decode("utf-8", "replace"))
     except RecursionError:
