@@ -185,8 +185,8 @@ class Interactions:
             return
         if not opens:
             self._spawn(reply.defer_quietly(), "acknowledge")
-        values = modals.written(inner) if data["type"] == _MODAL else inner.get("values") or ()
-        values = tuple(map(text, values))
+        chosen = map(text, inner.get("values") or ())
+        values = tuple(modals.written(inner) if data["type"] == _MODAL else chosen)
         message = maybe_snowflake((data.get("message") or {}).get("id")) or 0
 
         def then(place: Place, author: Author) -> None:
