@@ -5,18 +5,21 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 TIMES = int(os.environ.get("FUZZ_TIMES", "1"))
 """`make fuzz` sets it: so many times the examples of `make test`."""
 
+_PHASES = [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]  # explaining a find takes minutes
 _ODD = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
 
 def tried(examples: int) -> settings:
     """Settings of a target that has so many examples in `make test`; a slow machine is no fault."""
-    return settings(max_examples=examples * TIMES, deadline=None, print_blob=True, suppress_health_check=_ODD)
+    return settings(
+        max_examples=examples * TIMES, deadline=None, print_blob=True, suppress_health_check=_ODD, phases=_PHASES
+    )
 
 
 TEXTS = st.one_of(
