@@ -8,7 +8,7 @@ PIP := .venv/bin/python -m pip --quiet --disable-pip-version-check
 INSTALL := $(PIP) install --constraint $(PINS)
 PYTEST := .venv/bin/python -P -m pytest -n $(JOBS)
 
-.PHONY: install dev demo test contract system soak lint supply cover bench profile pictures
+.PHONY: install dev demo test contract system soak lint supply cover bench profile fuzz pictures
 
 install: .venv/.ready
 
@@ -50,6 +50,13 @@ bench: .venv/.ready-dev
 # Where the time goes that is left: `make profile ARGS='deltas messages relay'`; the last one needs pi.
 profile: .venv/.ready-dev
 	.venv/bin/python -m tests.bench.profile $(ARGS)
+
+# The targets of tests/fuzz with FUZZ_TIMES times the examples of `make test`; SEED=… repeats a run.
+FUZZ_TIMES ?= 200
+SEED ?= $(shell date +%s)
+fuzz: .venv/.ready-dev
+	@echo "seed $(SEED), $(FUZZ_TIMES) times the examples"
+	FUZZ_TIMES=$(FUZZ_TIMES) $(PYTEST) tests/fuzz --hypothesis-seed=$(SEED) $(ARGS)
 
 # The README's pictures, from runs: a conversation drawn, and the demo's page photographed by its tests, which needs
 # Chromium (.ci/browser-install).

@@ -21,7 +21,7 @@ import msgspec
 from connector import facts, ledger_spend
 from connector.exits import Refusal
 from connector.facts import AnyFact
-from connector.ledger_file import damaged, passing, unusable, wipe
+from connector.ledger_file import UNREADABLE, damaged, passing, refuse_cut, unusable, wipe
 from connector.ledger_latest import ELSEWHERE, LATEST, OFFERED
 from connector.ledger_schema import MIGRATIONS, VERSION
 from connector.ledger_texts import erase, prune
@@ -34,9 +34,6 @@ _decoder = msgspec.json.Decoder(AnyFact)
 _encoder = msgspec.json.Encoder()
 
 _CHAIN = (facts.Up, facts.Fell, facts.Good, facts.Down, facts.Forgiven)
-
-CHECKED = 32 << 20
-"""Bytes; a larger ledger is not read through at a start: damage shows when it is touched."""
 
 _TABLES = frozenset({"facts", "rounds", "latest", "lanes", "speakers", "dead", "chain"})
 """Every version has these; a file without them is no ledger."""
@@ -152,8 +149,8 @@ class Ledger:
         """Everything a start needs. Raises Refusal for facts that this program cannot read, and LedgerBroken."""
         try:
             return await self._do(lambda: load(self._db))
-        except (LedgerBroken, msgspec.MsgspecError, UnicodeDecodeError) as error:
-            if isinstance(error, LedgerBroken) and error.passes:
+        except LedgerBroken as error:
+            if error.passes:
                 raise
             raise unusable(self.path, error) from error
 
@@ -219,6 +216,8 @@ class Ledger:
             except sqlite3.Error as broken:
                 error = LedgerBroken(f"{self.path}: {broken}", passes=passing(broken))
                 error = unusable(self.path, broken) if damaged(broken) else error
+            except UNREADABLE as strange:  # a row that no version of this program wrote
+                error = unusable(self.path, strange)
             except Exception as fault:  # noqa: BLE001 - handed on to whoever awaits, who must not wait for ever
                 error = fault
             with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits
@@ -236,9 +235,7 @@ class Ledger:
 
 def connect(path: Path) -> sqlite3.Connection:
     """A connection for the owner: made, checked and migrated. Raises as `Ledger.open`; nothing is overwritten."""
-    doubtful = _doubtful(path)
-    if doubtful and not path.stat().st_size:  # SQLite would begin anew, and delete the log
-        raise unusable(path, sqlite3.DatabaseError("it is empty, but its log is not"))
+    doubtful = refuse_cut(path)
     try:
         db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5)
     except sqlite3.Error as error:
@@ -259,12 +256,6 @@ def connect(path: Path) -> sqlite3.Connection:
         db.close()
         raise
     return db
-
-
-def _doubtful(path: Path) -> bool:
-    """Whether the file is to be read through: whoever had it did not close it, and that costs no noticeable time."""
-    log = path.with_name(f"{path.name}-wal")
-    return log.exists() and log.stat().st_size > 0 and path.exists() and path.stat().st_size <= CHECKED
 
 
 def inspect(db: sqlite3.Connection, path: Path, version: int, *, whole: bool) -> None:

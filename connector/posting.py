@@ -13,6 +13,7 @@ from connector.outbox_moves import Action, Edit, Later, Look, Missing, Never, Ot
 from connector.outgoing import Outgoing
 from connector.ports import UNKNOWN_CHANNEL, Controls, Discord, Part, PostLater, PostNever, PostOther
 from connector.post_parts import Packed, made, without_files
+from connector.render_beside import beside
 from engine.events import SECOND
 
 _TYPING = 8.0
@@ -207,7 +208,8 @@ class Posting:
         """The parts of a post, made at its first try: a start with many posts pending renders none of them."""
         parts = self._rendered.get(owed.key)
         if parts is None:
-            parts = self._rendered[owed.key] = made(owed, await self._packed(owed))
+            packed = await self._packed(owed) or Packed(owed.text)
+            parts = self._rendered[owed.key] = await beside(packed.text, lambda: made(owed, packed))
         return parts
 
     async def _packed(self, owed: facts.Owed) -> Packed | None:

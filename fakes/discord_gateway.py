@@ -133,9 +133,12 @@ class Gateway:
 
     def _say(self, session: Session, event: str, payload: Json) -> None:
         shaped = self.world.shape(event, payload, session.intents)
-        if shaped is None:
-            return
-        self.told(event, shaped)
+        if shaped is not None:
+            self.told(event, shaped)
+            self.say_raw(session, event, shaped)
+
+    def say_raw(self, session: Session, event: str, shaped: Any) -> None:
+        """An event as it is, whatever that may be."""
         session.seq += 1
         frame = json.dumps({"op": 0, "t": event, "s": session.seq, "d": shaped})
         session.log.append((session.seq, frame))
