@@ -204,7 +204,7 @@ class Base:
         """
         self.owe(round_, "notice", 1, notice, retry=retry)
         self.record(facts.Ended(round_.id, code, detail=detail))
-        self.react(round_, "stopped" if code == "stopped" else "failed")
+        self.react(round_, {"stopped": "stopped", "handled": "answered"}.get(code, "failed"))
         self.ended_log(round_, code)
 
     def ended_log(self, round_: Round, code: str) -> None:
