@@ -8,7 +8,7 @@ PIP := .venv/bin/python -m pip --quiet --disable-pip-version-check
 INSTALL := $(PIP) install --constraint $(PINS)
 PYTEST := .venv/bin/python -P -m pytest -n $(JOBS)
 
-.PHONY: install dev demo test contract system lint cover bench pictures
+.PHONY: install dev demo test contract system lint cover bench mutants pictures
 
 install: .venv/.ready
 
@@ -39,6 +39,10 @@ cover: .venv/.ready-dev
 # Figures as ratios with their counterparts; needs a quiet machine, judges medians.
 bench: .venv/.ready-dev
 	.venv/bin/python -m tests.bench.run $(ARGS)
+
+# 500 mutants of the decisions against their own tests; `ARGS='--seed 7'` draws the same ones again.
+mutants: .venv/.ready-dev
+	PYTHONHASHSEED=0 .venv/bin/python -m tests.mutation.run $(ARGS)
 
 # The README's pictures, from runs: a conversation drawn, and the demo's page photographed by its tests, which needs
 # Chromium (.ci/browser-install).

@@ -50,7 +50,6 @@ class Stand(Enum):
     """What a child is to its lane."""
 
     SPAWNING = auto()
-    STARTING = auto()
     SESSION = auto()
     READY = auto()
     LEAVING = auto()

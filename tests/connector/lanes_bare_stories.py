@@ -49,7 +49,7 @@ QUEUE = rules(busy="queue", outboxes="/out")
 def claim(number: int, lane: int = 11, author: int = 1, **changes: object) -> facts.Claimed:
     text = f"[discord] #{lane} · person {author} ({author}) · {number}\n\nplease do {number}"
     made = facts.Claimed(str(number), str(lane), lane, number, number, author, f"person {author}", text, at=START)
-    return replace(made, **changes)  # type: ignore[arg-type]  # replace() checks the names
+    return replace(made, **changes)
 
 
 def answer(turn: str, text: str = "done") -> tuple[engine.Effect, ...]:
@@ -268,7 +268,7 @@ def signs(bare: Bare) -> None:
 
 def recovered(bare: Bare) -> None:
     """A start after a kill: running with and without a tool, cut, waiting, posting, behind a clock that went back."""
-    known: list[facts.AnyFact] = [facts.Claimed(**{**_fields(claim(n, 10 + n)), "at": START + n}) for n in range(1, 9)]
+    known: list[facts.AnyFact] = [claim(number, 10 + number, at=START + number) for number in range(1, 9)]
     for number in (1, 2, 3, 5, 6):
         known += [facts.Written(str(number), 40 + number), facts.Started(str(number))]
     known += [
@@ -284,10 +284,6 @@ def recovered(bare: Bare) -> None:
     bare.known = tuple(known)
     bare.__post_init__()
     bare.step(Recover(tooled=frozenset({"7"})), Arrived(claim(9, 19)))
-
-
-def _fields(struct: facts.Claimed) -> dict[str, object]:
-    return {name: getattr(struct, name) for name in struct.__struct_fields__}
 
 
 BARE_STORIES: tuple[BareStory, ...] = (

@@ -55,7 +55,11 @@ def pool(bare: Bare) -> None:
     for number in (3, 4, 5, 6):
         serves(bare, f"{number}@1", "12")
     bare.step(ChildDown("12", 2, 0, expected=True))
-    bare.step(StopAsked("11", 11, 1, "ann", "lane"), Arrived(claim(9)), ChildDown("11", 3, None, expected=False, reason="no such file"))
+    bare.step(
+        StopAsked("11", 11, 1, "ann", "lane"),
+        Arrived(claim(9)),
+        ChildDown("11", 3, None, expected=False, reason="no such file"),
+    )
 
 
 def idlest(bare: Bare) -> None:
@@ -64,9 +68,9 @@ def idlest(bare: Bare) -> None:
     for number, lane in ((1, 11), (2, 12)):
         bare.step(Arrived(claim(number, lane)))
         up(bare, str(lane))
-    for number, lane in ((2, "12"), (1, "11")):
+    for turn, rests in (("2@1", "12"), ("1@1", "11")):
         bare.now += SECOND
-        serves(bare, f"{number}@1", lane)
+        serves(bare, turn, rests)
     bare.step(Arrived(claim(3, 13)), Arrived(claim(4, 13)), Arrived(claim(5, 14)))
     bare.step(ChildDown("12", 2, 0, expected=True))
     bare.now += 59 * SECOND
@@ -116,6 +120,7 @@ def gates(bare: Bare) -> None:
     bare.runs("11", "1@2")
     bare.says("11", engine.Progress("1@2", "hm", thinking=True), busy=True)
     bare.says("11", engine.Progress("1@2", "so"), busy=True)
+    bare.step(Arrived(claim(8, 14)))
     for _ in range(4):
         bare.now += SECOND // 8
         bare.step(Tick())

@@ -82,7 +82,7 @@ def turned_away(sim: Told) -> None:
 
 def steered(sim: Told) -> None:
     """Lines of a run: heard with a tool open, given back, refused, declined unwritten."""
-    head, kid = running(sim)
+    _, kid = running(sim)
     line = sim.arrive("11")
     kid.tool(sim.now)
     kid.hear(f"{line}@1")

@@ -10,6 +10,7 @@ import pytest
 
 from tests.connector.lanes_bare_stories import BARE_STORIES, QUEUE, BareStory
 from tests.connector.lanes_pool_stories import POOL_STORIES
+from tests.connector.lanes_seam_stories import SEAM_STORIES
 from tests.connector.lanes_stories import STORIES, Story
 from tests.connector.lanes_told import Bare, Told
 
@@ -34,7 +35,7 @@ def test_a_story_is_told_word_for_word(story: Story) -> None:
     compare(story, told)
 
 
-@pytest.mark.parametrize("story", BARE_STORIES + POOL_STORIES, ids=lambda story: story.__name__)
+@pytest.mark.parametrize("story", BARE_STORIES + POOL_STORIES + SEAM_STORIES, ids=lambda story: story.__name__)
 def test_a_bare_story_is_told_word_for_word(story: BareStory) -> None:
     bare = Bare(QUEUE)
     story(bare)

@@ -9,11 +9,12 @@ import importlib
 import itertools
 import json
 import random
+import re
 import sys
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -58,20 +59,25 @@ LAST = ROOT / "mutants" / "last.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
-    """Why a mutant of this file may survive: its `diff` in `where`, or whatever change looks `like` this."""
+class Reasons:
+    """Why mutants may survive: single ones by their key, and whole families by what their diff is `like`."""
 
-    file: str
-    where: str
-    diff: str
-    why: str
+    single: dict[str, str]
+    families: tuple[tuple[re.Pattern[str], str], ...]
 
+    @classmethod
+    def read(cls) -> "Reasons":
+        """survivors.toml, whose head says what stands in it."""
+        told = tomllib.loads((Path(__file__).parent / "survivors.toml").read_text("utf-8"))
+        ones = told.get("survivor", [])
+        single = {Mutant(one["file"], one["where"], one["diff"].strip(), "").key: one["why"] for one in ones}
+        families = tuple((re.compile(one["like"], re.DOTALL), one["why"]) for one in told.get("family", []))
+        return cls(single, families)
 
-def reasons() -> dict[str, Reason]:
-    """By the mutant's key."""
-    told = tomllib.loads((Path(__file__).parent / "survivors.toml").read_text("utf-8"))
-    found = [Reason(**{**one, "diff": one["diff"].strip()}) for one in told.get("survivor", [])]
-    return {Mutant(one.file, one.where, one.diff, "").key: one for one in found}
+    def of(self, mutant: Mutant) -> str:
+        """The reason, "" where there is none."""
+        like = (why for pattern, why in self.families if pattern.search(mutant.diff))
+        return self.single.get(mutant.key) or next(like, "")
 
 
 def drawn(count: int, seed: int, only: Sequence[str]) -> list[Mutant]:
@@ -132,9 +138,9 @@ def tried(mutants: Sequence[Mutant], jobs: int) -> Iterator[tuple[Mutant, Verdic
         yield trial.mutant, trial.end()[0]
 
 
-def shown(mutant: Mutant, reason: Reason | None) -> str:
+def shown(mutant: Mutant, why: str) -> str:
     lines = "\n".join(f"    {line}" for line in mutant.diff.splitlines())
-    return f"{mutant.file}  {mutant.where or 'module'}  {mutant.key}\n{lines}\n    = {reason.why if reason else 'NO REASON YET'}"
+    return f"{mutant.file}  {mutant.where or 'module'}  {mutant.key}\n{lines}\n    = {why or 'NO REASON YET'}"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -146,22 +152,25 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--file", action="append", default=[], help="mutants of this file only")
     parser.add_argument("--again", action="store_true", help="what survived the last run")
     given = parser.parse_args(arguments)
-    known, begun = reasons(), time.monotonic()
+    reasons, begun = Reasons.read(), time.monotonic()
     mutants = survivors() if given.again else drawn(given.count, given.seed, given.file)
     ends, told, cpu, left = Counter[str](), [], 0.0, []
     for number, (mutant, verdict) in enumerate(tried(mutants, given.jobs), 1):
         ends[verdict.end] += 1
         cpu += verdict.cpu
-        told.append({"key": mutant.key, "file": mutant.file, "where": mutant.where, "diff": mutant.diff} | asdict(verdict))
+        told.append(
+            {"key": mutant.key, "file": mutant.file, "where": mutant.where, "diff": mutant.diff} | asdict(verdict)
+        )
         if verdict.end in {"survived", "no tests"}:
             left.append(mutant)
-            print(f"[{number}/{len(mutants)}] {shown(mutant, known.get(mutant.key))}", flush=True)
+            print(f"[{number}/{len(mutants)}] {shown(mutant, reasons.of(mutant))}", flush=True)
     LAST.parent.mkdir(exist_ok=True)
     LAST.write_text(json.dumps(told, indent=1), "utf-8")
     share = len(left) / len(mutants) if mutants else 0.0
-    explained = sum(mutant.key in known for mutant in left)
+    explained = sum(bool(reasons.of(mutant)) for mutant in left)
     print(f"{len(mutants)} tried in {time.monotonic() - begun:.0f} s ({cpu:.0f} s of CPU): {dict(ends)}")
-    print(f"survived: {len(left)} ({share:.1%}, at most {BOUND:.0%}), {explained} of them with a reason; seed {given.seed}")
+    bound = f"{share:.1%}, at most {BOUND:.0%}"
+    print(f"survived: {len(left)} ({bound}), {explained} of them with a reason; seed {given.seed}")
     return 1 if share > BOUND else 0
 
 

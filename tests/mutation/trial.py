@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
-from pathlib import Path
 from types import CodeType
 
 import pytest
@@ -95,7 +94,7 @@ class Trial:
         return cls(mutant, process, os.pidfd_open(process), told, time.monotonic() + 5 * seconds)
 
     def end(self) -> tuple[Verdict, list[str]]:
-        """After its end, or when its time is over; of an original also which modules it has loaded that are not ours."""
+        """After its end, or when its time is over; of an original also which modules of others it has loaded."""
         late = time.monotonic() >= self.until
         if late and not select.select([self.pidfd], [], [], 0)[0]:
             os.kill(self.process, 9)
@@ -119,7 +118,7 @@ def _try(mutant: Mutant | None, tests: Sequence[str], seconds: float, tell: int)
     for stream in (0, 1, 2) if mutant is not None else (0,):
         os.dup2(nowhere, stream)
     if mutant is not None:
-        sys.meta_path.insert(0, _Planted(mutant))  # type: ignore[arg-type]  # the one method of a finder that is called
+        sys.meta_path.insert(0, _Planted(mutant))
     witness = _Witness()
     code = pytest.main([*QUIET, *tests], plugins=[witness])
     foreign = [name for name in sys.modules if name.partition(".")[0] not in OWN] if mutant is None else []
