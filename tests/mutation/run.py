@@ -33,7 +33,7 @@ LANES = (
 """What `lanes` is made of; lane_events.py and lane_effects.py decide nothing."""
 
 ENGINE_TESTS = (
-    "tests/engine/test_engine_waits.py", "tests/engine/test_engine_steering.py", "tests/engine/test_head_table.py",
+    "tests/engine/test_steers_and_waits.py", "tests/engine/test_engine_waits.py", "tests/engine/test_engine_steering.py", "tests/engine/test_head_table.py",
     "tests/engine/test_engine_bounds.py", "tests/engine/test_engine_cases.py", "tests/engine/test_engine_answers.py",
     "tests/engine/test_engine_wedges.py", "tests/engine/test_engine_position.py",
     "tests/machine/test_engine_machine.py::test_the_walks_reach_every_kind_of_end",
