@@ -5,14 +5,19 @@ from connector.lane_base import SECOND
 from connector.lane_events import (
     Arrived,
     Brought,
+    Cancel,
     CardDone,
     ChildDown,
     ChildUp,
     Deleted,
     Errand,
     Extend,
+    MoveFirst,
+    PlaceGone,
     PostDone,
     Recover,
+    SessionGone,
+    Shutdown,
     StopAsked,
     ThreadDone,
     Tick,
@@ -21,6 +26,7 @@ from engine import commands
 from engine import events as engine
 from engine.commands import Image
 from engine.events import Code, Outcome
+from engine.pi import Cost, Usage
 from engine.state import Advice
 from tests.connector.lanes_bare_stories import STATE, BareStory, answer, claim, replied, up
 from tests.connector.lanes_told import Bare
@@ -177,7 +183,54 @@ def clocks(bare: Bare) -> None:
     bare.step(Recover(), Arrived(claim(6, 16, at=START - 9)))
 
 
+def unready(bare: Bare) -> None:
+    """A child that dies at its start; a session command that gets no answer from a child that goes."""
+    bare.step(Arrived(claim(1)), ChildUp("11", 1, 101, "born 1"), ChildDown("11", 1, 2, expected=False))
+    bare.__post_init__()
+    bare.step(Arrived(claim(2)))
+    up(bare, state={"sessionFile": "one", "messageCount": 3})
+    bare.says("11", engine.Ended("session/new", Outcome(Code.DOWN)), engine.Released("session/new"), busy=True)
+    bare.says("11", engine.Ended("session/new", Outcome(Code.REFUSED)), busy=True)
+
+
+def errands_in_need(bare: Bare) -> None:
+    """An errand that no child is there for is stopped; one that is under way when the program goes down is awaited."""
+    ask = commands.GetModels("")
+    for number in (1, 2):
+        starts(bare, number, 10 + number)
+    bare.step(Errand("13", "a", ask, START), StopAsked("13", 13, 2, "ann", "lane"))
+    bare.says("11", *answer("1@1"))
+    bare.step(Errand("11", "b", ask, START), Errand("11", "c", ask, START), Shutdown())
+    bare.says("11", *replied("session/errand/b"))
+
+
+def spent_twice(bare: Bare) -> None:
+    """Without caps what a turn costs is added up and booked with its end; the child's own is its last payer's."""
+    starts(bare, 1, author=5)
+    usage = Usage(100, 10, 160, Cost(1.25))
+    for _ in range(2):
+        bare.says("11", engine.Spent("1@1", "acme", "large", usage), busy=True)
+    bare.says("11", *answer("1@1"))
+    bare.says("11", engine.Spent("", "acme", "large", usage))
+
+
+def taken_back(bare: Bare) -> None:
+    """What runs is neither cancelled nor moved; a line that nobody has heard is signed on its turn's card."""
+    bare.lanes.rules = RULES
+    starts(bare, 1)
+    bare.step(Cancel("1"), MoveFirst("1"), Cancel("9"), MoveFirst("9"), CardDone(facts.CardShown("1", 11, 700)))
+    bare.step(Arrived(claim(2), Advice.STEER), Deleted(2))
+
+
+def homeless(bare: Bare) -> None:
+    """A channel goes whose lane has no child; notices of no round go where the lane posts, or to where it is."""
+    for number in (1, 2):
+        starts(bare, number, 10 + number)
+    bare.step(Arrived(claim(21, 21, parent=14)), ThreadDone(21, 14, opened=False), SessionGone("21"))
+    bare.step(Arrived(claim(22, 22, parent=14)), ThreadDone(22, 14, opened=True), PlaceGone(22), SessionGone("99"))
+
+
 SEAM_STORIES: tuple[BareStory, ...] = (
     in_one_run, tools, lines_with_files, exact_bounds, without_waits, unsent, odd_beginnings, errands_stopped, words,
-    clocks,
+    clocks, unready, errands_in_need, spent_twice, taken_back, homeless,
 )  # fmt: skip

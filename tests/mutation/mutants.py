@@ -62,14 +62,14 @@ class Mutable:
     def mutant(self, number: int) -> Mutant | None:
         """The one with this number in mutmut's order, None where it would be no Python."""
         mutation = self._mutations[number]
-        node = mutation.original_node
-        text = _mutated(self._module, self.source.encode(), self._spans.get(node), mutation)
+        text = _mutated(self._module, self.source.encode(), self._spans.get(mutation.original_node), mutation)
         if not _compiles(text):
             return None
-        return Mutant(self.file, self._where(node), _diff(self.source, text), text)
+        return Mutant(self.file, self.where(number), _diff(self.source, text), text)
 
-    def _where(self, node: cst.CSTNode | None) -> str:
-        """The classes and functions around a node, outermost first; "" for the module itself."""
+    def where(self, number: int) -> str:
+        """The classes and functions around this mutant, outermost first; "" for the module itself."""
+        node: cst.CSTNode | None = self._mutations[number].original_node
         names: list[str] = []
         while node is not None:
             if isinstance(node, cst.FunctionDef | cst.ClassDef):

@@ -14,7 +14,7 @@ import sys
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -33,7 +33,8 @@ LANES = (
 """What `lanes` is made of; lane_events.py and lane_effects.py decide nothing."""
 
 ENGINE_TESTS = (
-    "tests/engine/test_steers_and_waits.py", "tests/engine/test_engine_waits.py", "tests/engine/test_engine_steering.py", "tests/engine/test_head_table.py",
+    "tests/engine/test_steers_and_waits.py", "tests/engine/test_engine_waits.py",
+    "tests/engine/test_engine_steering.py", "tests/engine/test_head_table.py",
     "tests/engine/test_engine_bounds.py", "tests/engine/test_engine_cases.py", "tests/engine/test_engine_answers.py",
     "tests/engine/test_engine_wedges.py", "tests/engine/test_engine_position.py",
     "tests/machine/test_engine_machine.py::test_the_walks_reach_every_kind_of_end",
@@ -55,6 +56,7 @@ LANES_TESTS = (
 )  # fmt: skip
 """Their own tests: what kills most in the least time first. None of them draws anything of its own."""
 
+LIVE = frozenset({"survived", "no tests"})
 LAST = ROOT / "mutants" / "last.json"
 
 
@@ -93,23 +95,25 @@ def drawn(count: int, seed: int, only: Sequence[str]) -> list[Mutant]:
 
 def survivors() -> list[Mutant]:
     """Those of the last run, as far as they still exist."""
-    known = {one["key"]: one["file"] for one in json.loads(LAST.read_text("utf-8")) if one["end"] != "killed"}
-    files = [Mutable(file) for file in sorted(set(known.values()))]
-    every = (file.mutant(number) for file in files for number in range(len(file)))
-    return [mutant for mutant in every if mutant is not None and mutant.key in known]
+    last = [one for one in json.loads(LAST.read_text("utf-8")) if one["end"] in LIVE]
+    places, keys = {(one["file"], one["where"]) for one in last}, {one["key"] for one in last}
+    files = [Mutable(file) for file in sorted({file for file, _ in places})]
+    every = ((file, number) for file in files for number in range(len(file)))
+    found = (file.mutant(number) for file, number in every if (file.file, file.where(number)) in places)
+    return [mutant for mutant in found if mutant is not None and mutant.key in keys]
 
 
 def tests_of(mutant: Mutant) -> tuple[str, ...]:
     return ENGINE_TESTS if mutant.file in ENGINE else LANES_TESTS
 
 
-def controls() -> dict[tuple[str, ...], float]:
+def controls(groups: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], float]:
     """The seconds of CPU that a mutant may take: thrice what the tests take of the original, which must pass them.
 
     All that is not our own is loaded here, so that no mutant has to.
     """
     bounds: dict[tuple[str, ...], float] = {}
-    for tests in (ENGINE_TESTS, LANES_TESTS):
+    for tests in groups:
         trial = Trial.begin(None, tests, 600)
         verdict, foreign = next_of([trial]).end()
         if verdict.end != "survived":
@@ -126,7 +130,7 @@ def controls() -> dict[tuple[str, ...], float]:
 
 def tried(mutants: Sequence[Mutant], jobs: int) -> Iterator[tuple[Mutant, Verdict]]:
     """Each with its verdict, as they end."""
-    bounds = controls()
+    bounds = controls(dict.fromkeys(map(tests_of, mutants)))
     waiting, running = list(reversed(mutants)), list[Trial]()
     while waiting or running:
         while waiting and len(running) < jobs:
@@ -161,7 +165,7 @@ def main(arguments: Sequence[str]) -> int:
         told.append(
             {"key": mutant.key, "file": mutant.file, "where": mutant.where, "diff": mutant.diff} | asdict(verdict)
         )
-        if verdict.end in {"survived", "no tests"}:
+        if verdict.end in LIVE:
             left.append(mutant)
             print(f"[{number}/{len(mutants)}] {shown(mutant, reasons.of(mutant))}", flush=True)
     LAST.parent.mkdir(exist_ok=True)
