@@ -40,7 +40,8 @@ ENGINE_TESTS = (
     "tests/machine/test_engine_machine.py::test_the_walks_reach_every_kind_of_end",
 )  # fmt: skip
 LANES_TESTS = (
-    "tests/connector/test_lanes_told.py", "tests/connector/test_lanes_pool.py", "tests/connector/test_lanes_stop.py",
+    "tests/connector/test_lanes_beginnings.py", "tests/connector/test_lanes_told.py",
+    "tests/connector/test_lanes_pool.py", "tests/connector/test_lanes_stop.py",
     "tests/connector/test_lanes_evidence.py", "tests/connector/test_lanes_bounds.py",
     "tests/connector/test_lanes_places.py", "tests/connector/test_lanes_files.py",
     "tests/connector/test_lanes_texts.py", "tests/connector/test_lanes_spend.py",
