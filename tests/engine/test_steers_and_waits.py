@@ -88,6 +88,7 @@ def test_one_steer_goes_or_changes_and_the_others_stay() -> None:
 
 def test_what_is_open_or_asked_holds_the_next_prompt() -> None:
     assert Steering((), (), None, tried=False, head=None) == NOTHING_STEERED
+    assert Steer("a", None, "t", "r") == Steer("a", None, "t", "r", answered=False, code=None)
     assert [one.busy for one in (NOTHING_STEERED, OPEN, Steering(clears=(Clear("c", frozenset()),)))] == [0, 1, 1]
 
 
