@@ -230,7 +230,32 @@ def homeless(bare: Bare) -> None:
     bare.step(Arrived(claim(22, 22, parent=14)), ThreadDone(22, 14, opened=True), PlaceGone(22), SessionGone("99"))
 
 
+def rows(bare: Bare) -> None:
+    """A good turn ends a row of failed starts once; a re-ask that is refused is bounded as any; an old reset."""
+    bare.lanes.rules = rules(busy="queue", max_attempts=1)
+    bare.lanes.in_row = 2
+    for number in (1, 2):
+        starts(bare, number)
+        bare.says("11", *answer(f"{number}@1"))
+    starts(bare, 3)
+    past = Outcome(Code.PROVIDER, detail=QUOTA % (START // SECOND - 60))
+    bare.says("11", engine.Ended("3@1", past), engine.Released("3@1"))
+    bare.now += 5 * SECOND
+    bare.step(Tick())
+    bare.runs("11", "3@2")
+    bare.says("11", engine.Ended("3@2", Outcome(Code.REFUSED, busy=True)), engine.Released("3@2"))
+
+
+def in_thread(bare: Bare) -> None:
+    """An answer that stands in a thread ends its round there."""
+    bare.step(Arrived(claim(20, 20, parent=14)), ThreadDone(20, 14, opened=True))
+    up(bare, "20")
+    bare.runs("20", "20@1")
+    bare.says("20", *answer("20@1"))
+    bare.step(PostDone(facts.Posted("20/answer/1", 0, 1, 900)))
+
+
 SEAM_STORIES: tuple[BareStory, ...] = (
     in_one_run, tools, lines_with_files, exact_bounds, without_waits, unsent, odd_beginnings, errands_stopped, words,
-    clocks, unready, errands_in_need, spent_twice, taken_back, homeless,
+    clocks, unready, errands_in_need, spent_twice, taken_back, homeless, rows, in_thread,
 )  # fmt: skip
