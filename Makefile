@@ -8,7 +8,7 @@ PIP := .venv/bin/python -m pip --quiet --disable-pip-version-check
 INSTALL := $(PIP) install --constraint $(PINS)
 PYTEST := .venv/bin/python -P -m pytest -n $(JOBS)
 
-.PHONY: install dev demo test contract system soak lint supply cover bench profile fuzz pictures
+.PHONY: install dev demo test contract system soak lint supply cover bench profile fuzz mutants pictures
 
 install: .venv/.ready
 
@@ -57,6 +57,10 @@ SEED ?= $(shell date +%s)
 fuzz: .venv/.ready-dev
 	@echo "seed $(SEED), $(FUZZ_TIMES) times the examples"
 	FUZZ_TIMES=$(FUZZ_TIMES) $(PYTEST) tests/fuzz --hypothesis-seed=$(SEED) $(ARGS)
+
+# 500 mutants of the decisions against their own tests; `ARGS='--seed 7'` draws the same ones again.
+mutants: .venv/.ready-dev
+	PYTHONHASHSEED=0 .venv/bin/python -m tests.mutation.run $(ARGS)
 
 # The README's pictures, from runs: a conversation drawn, and the demo's page photographed by its tests, which needs
 # Chromium (.ci/browser-install).

@@ -49,7 +49,6 @@ class Stand(Enum):
     """What a child is to its lane."""
 
     SPAWNING = auto()
-    STARTING = auto()
     SESSION = auto()
     READY = auto()
     LEAVING = auto()
@@ -203,7 +202,7 @@ class Base:
         """
         self.owe(round_, "notice", 1, notice, retry=retry)
         self.record(facts.Ended(round_.id, code, detail=detail))
-        self.react(round_, "stopped" if code == "stopped" else "failed")
+        self.react(round_, {"stopped": "stopped", "handled": "answered"}.get(code, "failed"))
         self.ended_log(round_, code)
 
     def ended_log(self, round_: Round, code: str) -> None:

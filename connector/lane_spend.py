@@ -102,8 +102,8 @@ class Spending(Sessions):
             return
         day, cap = day_of(self.now), self.rules.spend.of(scope)
         name = dict(keys(round_.lane, round_.author))[scope]
-        spent, extra = self.world.today.of(day, scope, name)
-        self.record(facts.Extended(round_.id, scope, name, day, given.by, max(extra + cap, spent)))
+        spent, _ = self.world.today.of(day, scope, name)
+        self.record(facts.Extended(round_.id, scope, name, day, given.by, spent))
         self.log("spend.extended", lane=round_.lane, message_id=round_.message, scope=scope, by=given.by, amount=cap)
         self.touch_all()
 

@@ -298,7 +298,7 @@ class Told(Service):
         if kid is None or kid.child != given.child:
             return
         rounds = self.at_child(given.lane)
-        unready = kid.stand in {Stand.SPAWNING, Stand.STARTING, Stand.SESSION}
+        unready = kid.stand in {Stand.SPAWNING, Stand.SESSION}
         del self.kids[given.lane]
         self.amend(kid)
         self.unprobe(given.lane)

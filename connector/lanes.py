@@ -288,8 +288,6 @@ class Lanes(Places):
         kid = self.kids.get(lane)
         if kid is not None and kid.child == child:
             self.record(facts.ChildStarted(child, lane, pid, started))
-            if kid.stand is Stand.SPAWNING:
-                kid.stand = Stand.STARTING
 
     def recover(self, given: Recover) -> None:
         """At a start: everything that was at a child, by evidence; then everything that waits (BEHAVIOUR §6)."""

@@ -26,7 +26,7 @@ def opened(waits: Waits, call: str, tool: str, now: int) -> Waits:
 
 def closed(waits: Waits, call: str | None) -> Waits:
     """The waits without this call; an empty or unknown id closes nothing."""
-    return tuple(wait for wait in waits if wait.call != call) if call else waits
+    return tuple(wait for wait in waits if wait.call != call)
 
 
 def paused(waits: Waits, since: int, now: int) -> Waits:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from connector.lane_base import SECOND
+from engine.events import SECOND
 from connector.spend import Caps
 from tests.machine.engine_machine import REAL
 from tests.machine.honest_world import obey
