@@ -51,6 +51,7 @@ class Engine:
         self._told_busy = True
         self._turn_began = processes.instant()
         self._timer: asyncio.TimerHandle | None = None
+        self._due = 0
         self._stopping: asyncio.Task[Exit] | None = None
         self.state: State
         self.state, effects = core.start(child.generation, limits, clock())
@@ -185,11 +186,16 @@ class Engine:
             self._tell(tuple(told), self.state.busy)
 
     def _arm(self) -> None:
-        """The one timer stands at the core's one deadline."""
-        if self._timer is not None:
+        """The one timer stands at the core's one deadline, or before it: a tick that comes early changes nothing."""
+        due = deadline(self.state)
+        if self._timer is not None and (due is None or self._due > due):
             self._timer.cancel()
             self._timer = None
-        due = deadline(self.state)
-        if due is not None:
+        if self._timer is None and due is not None:
+            self._due = due
             wait = max(0, due - self._clock()) / 1e9
-            self._timer = asyncio.get_running_loop().call_later(wait, self.give, Tick())
+            self._timer = asyncio.get_running_loop().call_later(wait, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        self.give(Tick())
