@@ -1,5 +1,6 @@
 """Cards as people see them: behind a gate, over restarts, through faults; no answer is ever lost because of one."""
 
+import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -10,8 +11,10 @@ import pytest
 from connector import facts, notices
 from connector.access import Rules
 from connector.lane_base import SECOND
+from connector.lane_events import ChildSays, Tick
 from connector.outbox import EDIT_PACE, Outbox
 from connector.outbox_moves import Edit, Later, Never, Show, Stands
+from engine.events import Progress
 from fakes.discord import FakeDiscord, Place
 from fakes.house import House, house
 
@@ -95,6 +98,31 @@ async def test_a_card_ends_with_its_turn_and_so_does_the_typing_line(open_house:
         assert home.posting._typing == {}
         assert next(post.content for post in home.world.posts(general) if post.id != card) == "the answer"
         assert home.world.typings(general) >= count
+
+
+@pytest.mark.anyio
+async def test_growing_text_wakes_nobody_at_once_and_comes_with_what_does(
+    open_house: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is stepped with the end that follows it, or by itself a moment later."""
+    async with open_house() as home:
+        general = home.world.channel("general")
+        name = await runs(home, general)
+        card = await card_of(home, general, "⚙️")
+        lane, turn = str(general.id), home.lanes.world.rounds[name].turn
+        await home.settle()
+        monkeypatch.setattr("connector.dispatch.LULL", 3600.0)
+        home.puppets.says(lane, Progress(turn, "some text"), busy=True)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert [type(given) for given in home.dispatcher._inbox] == [ChildSays]
+        home.dispatcher.put(Tick())
+        await home.until(lambda: "some text" in home.world.post(card).content, "the text on the card")
+        monkeypatch.setattr("connector.dispatch.LULL", 0.01)
+        home.puppets.says(lane, Progress(turn, " and more"), busy=True)
+        await home.until(lambda: "some text and more" in home.world.post(card).content, "the rest of it")
+        await home.answers(name, "the answer")
+        await over(home, card, "answered")
 
 
 @pytest.mark.anyio
