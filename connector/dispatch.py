@@ -38,7 +38,7 @@ from connector.lane_events import (
 from connector.lanes import Lanes, Stepped
 from connector.messages import Message
 from connector.outbox_moves import Told
-from connector.performing import Hands, Parts, Performing, Rank, rank
+from connector.performing import BREATH, Hands, Parts, Performing, Rank, rank
 from connector.ports import (
     Changed,
     ChannelGone,
@@ -235,7 +235,9 @@ class Dispatcher:
                 self.asking.flush()
                 self._showing.flush()
                 self._arm()
-            if group and ((order is Rank.COURTESY and ranked[Rank.LIFE]) or order is Rank.RECORD):
+            if order is Rank.COURTESY and ranked[Rank.LIFE]:
+                await asyncio.sleep(BREATH)
+            elif group and order is Rank.RECORD:
                 await asyncio.sleep(0)
             for effect in group:
                 self._performing.perform(effect)
@@ -394,6 +396,4 @@ class Dispatcher:
 
 def _can_wait(given: object) -> bool:
     """Whether an input is nothing but growing text."""
-    if not isinstance(given, ChildSays) or not given.told:
-        return False
-    return all(isinstance(told, Progress) for told in given.told)
+    return isinstance(given, ChildSays) and {type(told) for told in given.told} == {Progress}

@@ -51,6 +51,10 @@ SIGNS = {
 }
 
 
+BREATH = 0.001
+"""Seconds behind a first sign in which nothing more is begun: the child, and whoever carries that request on, need a
+processor now; the lines of the log do not."""
+
 TYPING_DELAY = 0.25
 """Seconds from the first sign of life to the typing line: an answer that comes sooner needs none."""
 
