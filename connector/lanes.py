@@ -5,10 +5,10 @@ The shell puts the facts of a step on the disk in one transaction and only then 
 
 import heapq
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import assert_never
 
 import msgspec
+from msgspec import Struct
 
 from connector import facts, notices
 from connector.attach_lines import WORD
@@ -51,8 +51,7 @@ from engine import events as engine
 from engine.state import Advice
 
 
-@dataclass(frozen=True, slots=True)
-class Stepped:
+class Stepped(Struct, frozen=True):
     """What one step decided. `closed`: rounds that need no recovery any more."""
 
     facts: tuple[facts.AnyFact, ...]

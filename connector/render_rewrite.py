@@ -18,6 +18,9 @@ if TYPE_CHECKING:  # brought by the first text that is shown (`render_blocks`)
 TABLE_WIDTH = 72
 APART = "\u200b"
 
+_NEEDED = re.compile(r"[`~|]|#{4}")
+"""Without one of these a text has no fence, no table and no heading that is too deep."""
+
 _RUN = re.compile(r"`{3,}")
 _BARS = re.compile(r"(?<!\\)\|")
 _CODE_OR_BOLD = re.compile(r"(`[^`]*`)|\*\*|__")
@@ -27,6 +30,8 @@ _MARKERS = re.compile(r"(?:[ \t]*(?:[-+*]|\d{1,9}[.)])[ \t]+)*[ \t]*")
 
 def rewrite(text: str) -> str:
     """The text as Discord can show it; unchanged, to the character, where nothing of it needs rewriting."""
+    if not _NEEDED.search(text):
+        return text
     lines = text.split("\n")
     changed = False
     quotes = 0

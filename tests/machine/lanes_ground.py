@@ -7,8 +7,10 @@ audited; a crash loads the lanes from the ledger's own SQL.
 import sqlite3
 import weakref
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from connector import chain, facts, ledger
 from connector import lanes as product

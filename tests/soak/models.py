@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from engine.events import SECOND
 from connector.spend import Caps
+from engine.events import SECOND
 from tests.machine.engine_machine import REAL
 from tests.machine.honest_world import obey
 from tests.machine.lanes_machine import Sim, rules
