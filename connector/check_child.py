@@ -4,13 +4,13 @@ import asyncio
 import contextlib
 import re
 import shlex
-from dataclasses import dataclass
 
 from connector.exits import Refusal
 from connector.findings import Finding
 from connector.redact import Redactor
 from engine import commands, pi, processes
 from engine.child import Child, ChildSpec, ChildUnusable
+from engine.values import dataclass
 from engine.wire import Framer
 
 KEY = "agent.command"

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from connector import sessions
@@ -15,6 +14,7 @@ from engine.events import Effect, Limits, Note
 from engine.events import Input as EngineInput
 from engine.runner import Engine
 from engine.state import Advice
+from engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

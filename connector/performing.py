@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from enum import IntEnum, auto
 from typing import Any, assert_never
 
@@ -39,6 +38,7 @@ from connector.posting import Posting
 from connector.showing import Showing
 from connector.threads import Threads
 from engine.events import Limits
+from engine.values import dataclass
 
 SIGNS = {
     "accepted": "👀",

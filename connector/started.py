@@ -11,12 +11,13 @@ import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib import metadata, util
 from pathlib import Path
 
 from connector.environment import child_environment, plain_environment
 from connector.settings import Settings
+from engine.values import dataclass
 
 UNKNOWN = "unknown"
 DISTRIBUTION = "pi-discord-connector"

@@ -9,7 +9,7 @@ import contextlib
 import gc
 import importlib
 from collections.abc import MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from connector import started
 from connector.check_child import refuse_unfit
@@ -24,6 +24,7 @@ from connector.state_folder import prepare_state_folder, state_folder
 from connector.token import Token
 from connector.trust import trust_findings
 from engine import processes
+from engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """Open tool waits, by call id (BEHAVIOUR §5); it measures nothing but ages and decides nothing."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from engine.pi import MessageEnd, MessageStart, ToolEnd
+from engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
