@@ -6,11 +6,11 @@ counted by the lanes: here a listed bot simply has access.
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
 from typing import Literal, assert_never
 
 from connector.messages import Author, Message, Place
-from engine.values import dataclass
 
 _NOBODY: frozenset[int] = frozenset()
 

@@ -6,10 +6,10 @@ A line counts where it stands by itself and outside fences, as CommonMark counts
 import re
 import unicodedata
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from connector.header import clean
 from connector.render_blocks import tokens
-from engine.values import dataclass
 
 WORD = "attach:"
 

@@ -6,9 +6,8 @@ found anywhere in it ("429" may stand in a model's name).
 
 import json
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime
-
-from engine.values import dataclass
 
 SECOND = 1_000_000_000
 

@@ -6,7 +6,7 @@ often it is edited is the outbox's business; a countdown is a tag that Discord i
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import assert_never
 
@@ -20,7 +20,6 @@ from connector.world import AT_CHILD, Phase, Round
 from engine import events as engine
 from engine import pi
 from engine.events import SECOND
-from engine.values import dataclass
 
 TAIL = 900
 """Characters of growing text that a card shows."""

@@ -5,6 +5,7 @@ import contextlib
 import re
 import shlex
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from typing import Any
 
 from connector.exits import Refusal
@@ -12,7 +13,6 @@ from connector.findings import Finding
 from connector.redact import Redactor
 from engine import commands, pi, processes
 from engine.child import Child, ChildSpec, ChildUnusable
-from engine.values import dataclass
 from engine.wire import Framer
 
 KEY = "agent.command"

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from connector import sessions
@@ -14,7 +15,6 @@ from engine.events import Effect, Limits, Note
 from engine.events import Input as EngineInput
 from engine.runner import Engine
 from engine.state import Advice
-from engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

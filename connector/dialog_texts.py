@@ -3,13 +3,14 @@
 All of it is somebody's text: shown as it is, it makes no Markdown, no mention and no line of ours.
 """
 
+from dataclasses import dataclass
+
 from connector import clusters, notices_dialogs
 from connector.literals import code, literal, plain
 from connector.modals import FIELDS, LABEL, PLACEHOLDER, TITLE, VALUE, Modal, TextField
 from connector.ports import Button, Control, Controls, Menu
 from connector.render import LIMIT, MAX_PARTS, AsFile, render
 from engine.pi import Dialog
-from engine.values import dataclass
 
 FEW = 4
 """So many choices are buttons: with Cancel, one row."""

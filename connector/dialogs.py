@@ -7,7 +7,7 @@ written last in its lane: what else opens a question has nobody who could answer
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from connector import dialog_texts, facts, notices_dialogs
 from connector.cards import View
@@ -17,7 +17,6 @@ from connector.world import Round
 from engine import events as engine
 from engine import pi
 from engine.events import SECOND
-from engine.values import dataclass
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NUMBER = re.compile(r"[0-9]{1,6}")

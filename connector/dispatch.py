@@ -7,7 +7,7 @@ disk; while the disk refuses them, everything waits and the people who write are
 import asyncio
 import random
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 from connector import facts
@@ -52,7 +52,6 @@ from connector.posting import Posting
 from connector.recording import Recording
 from connector.showing import Showing
 from connector.threads import Threads
-from engine.values import dataclass
 
 CARD_DELAY = 1.2
 """Seconds after which a turn gets a card; a shorter one is its answer alone."""

@@ -5,6 +5,7 @@ No token goes with it, no redirect is followed, and the bytes are bounded while 
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import BinaryIO
 
 import aiohttp
@@ -12,7 +13,6 @@ from yarl import URL
 
 from connector.notices_files import Why
 from connector.settings_values import is_loopback
-from engine.values import dataclass
 
 CDN = frozenset({"cdn.discordapp.com", "media.discordapp.net"})
 CHUNK = 1 << 18

@@ -1,13 +1,13 @@
 """What became of each file of a message, and what that is to the lanes, the child and the person; pure."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from connector import notices_files
 from connector.facts_files import File
 from connector.lane_events import Brought, Missed
 from connector.notices_files import Why
 from engine.commands import Image
-from engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ Whatever happens to a file, an answer comes, so that its lane goes on.
 import asyncio
 import base64
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -24,7 +24,6 @@ from connector.notices_files import Why
 from connector.pictures import MIME, Worker, is_picture
 from connector.ports import Discord, PostLater, PostNever
 from engine.commands import Image
-from engine.values import dataclass
 
 AT_ONCE = 4
 """Files that are brought at the same time."""

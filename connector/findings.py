@@ -1,8 +1,7 @@
 """What `check` prints and `run` warns of: one wrong thing with its key and its mend; values only."""
 
+from dataclasses import dataclass
 from typing import Literal
-
-from engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import discord
@@ -17,7 +17,6 @@ from connector.interactions import COMMANDS, CommandSpec, Hooks, Interactions, d
 from connector.logs import Log
 from connector.messages import Place
 from connector.ports import Heard, PostLater, PostNever
-from engine.values import dataclass
 
 _LOGIN_LIMIT = 60.0
 _DISCORD_API = Route.BASE

@@ -6,6 +6,7 @@ import json
 import mimetypes
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, assert_never
 
@@ -20,7 +21,6 @@ from connector.gateway_lookups import Lookups
 from connector.logs import Log
 from connector.messages import Attachment, Message, Place
 from connector.ports import Button, Control, Controls, Menu, Part, PostLater, PostNever, PostOther
-from engine.values import dataclass
 
 MESSAGES = "/channels/{channel_id}/messages"
 MESSAGE = MESSAGES + "/{message_id}"

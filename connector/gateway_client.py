@@ -7,6 +7,7 @@ down at the first connect. This one replaces `Client.connect`; its parsers of me
 import asyncio
 import contextlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import aiohttp
@@ -18,7 +19,6 @@ from connector.exits import Refusal
 from connector.gateway_facts import Json
 from connector.gateway_pauses import Budget, Clock, Pauses
 from connector.logs import Log
-from engine.values import dataclass
 
 _CONNECT_LIMIT = 60.0
 _CLOSE_LIMIT = 2.0

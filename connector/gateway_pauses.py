@@ -5,9 +5,9 @@ import random
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
 
 from engine.events import SECOND
-from engine.values import dataclass
 
 _FIRST, _CAP = 0.5, 60.0
 _STABLE = 30.0

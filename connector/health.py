@@ -4,13 +4,12 @@ Instants are nanoseconds since the epoch, as `connector.clock` counts them.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Literal, assert_never
 
 from engine.events import SECOND
-from engine.values import dataclass
 
 PartName = Literal["gateway", "ledger", "children", "loop"]
 """The connection to Discord, the records on the disk, the agents, and the one task that owns the lanes."""

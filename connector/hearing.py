@@ -1,14 +1,13 @@
 """What a Discord event means for the lanes: access rules, the claim, the text the child will see; it keeps no state."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from connector import header, notices
 from connector.access import Ignore, Prompt, Rules, StopWord, Us, judge
 from connector.facts import Claimed, File, Origin
 from connector.lane_events import Arrived, Input, Overlooked, StopAsked
 from connector.messages import Message, Place
-from engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from connector import gateway_facts as read
@@ -18,7 +19,6 @@ from connector.messages import Author, Place
 from connector.modals import Modal
 from connector.ports import Commanded, PostLater, PostNever, Pressed, Rows
 from connector.render import AsFile, render
-from engine.values import dataclass
 
 CALLBACK = "/interactions/{interaction_id}/{interaction_token}/callback"
 FOLLOW_UP = "/webhooks/{webhook_id}/{webhook_token}"

@@ -6,7 +6,7 @@ child a lane has, who probes a closed gate, whether we are going down.
 
 import heapq
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from connector import facts, notices
@@ -16,7 +16,6 @@ from connector.spend import NO_CAPS, Amount, Caps
 from connector.world import AT_CHILD, Phase, Round, World
 from engine import commands
 from engine import events as engine
-from engine.values import dataclass
 
 SECOND = 1_000_000_000
 

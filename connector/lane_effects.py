@@ -1,11 +1,11 @@
 """What comes out of the lanes: a union of small frozen values; no behaviour."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 from connector import facts
 from engine import events as engine
 from engine import pi
-from engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

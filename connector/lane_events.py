@@ -1,5 +1,6 @@
 """What goes into the lanes: a union of small frozen values; no behaviour."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 from connector import facts
@@ -7,7 +8,6 @@ from engine import commands
 from engine import events as engine
 from engine.commands import Image
 from engine.state import Advice
-from engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ The shell puts the facts of a step on the disk in one transaction and only then 
 
 import heapq
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import assert_never
 
 import msgspec
@@ -48,7 +49,6 @@ from connector.lane_places import Places
 from connector.world import AT_CHILD, Phase, Round
 from engine import events as engine
 from engine.state import Advice
-from engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,7 +25,6 @@ from connector.ledger_file import damaged, passing, unusable, wipe
 from connector.ledger_latest import ELSEWHERE, LATEST, OFFERED
 from connector.ledger_schema import MIGRATIONS, VERSION
 from connector.ledger_texts import erase, prune
-from engine.values import dataclass
 
 FILE = "ledger.sqlite"
 

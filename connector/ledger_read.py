@@ -4,6 +4,7 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -14,7 +15,6 @@ from connector.facts import AnyFact
 from connector.ledger import write
 from connector.ledger_latest import OFFERED
 from connector.ledger_schema import VERSION
-from engine.values import dataclass
 
 PATIENCE = 5.0
 """Seconds to wait for the owner's transaction to end."""

@@ -1,10 +1,10 @@
 """Sums of what was spent, by day, lane, person and model, in the ledger's table `spent`; only SQL."""
 
 import sqlite3
+from dataclasses import dataclass
 
 from connector import facts
 from connector.spend import Amount
-from engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
 """Plain facts about a Discord message, spoken by every other module; it decides nothing and imports no Discord."""
 
+from dataclasses import dataclass
 from typing import Literal
-
-from engine.values import dataclass
 
 Kind = Literal["channel", "thread", "private"]
 

@@ -5,7 +5,7 @@ No person, channel or lane is kept here: labels are our own codes, of which ther
 
 from bisect import bisect_left
 from collections import Counter
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Protocol, assert_never
 
@@ -15,7 +15,6 @@ from connector.outbox_moves import Action, Edit, Later, Missing, Never, Other, O
 from connector.ports import Connected, Disconnected, Heard
 from connector.world import Phase
 from engine.events import SECOND, Code
-from engine.values import dataclass
 
 TURN_BOUNDS = (1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 180.0, 600.0, 1800.0, 7200.0)
 COMMIT_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)

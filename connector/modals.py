@@ -1,8 +1,7 @@
 """Forms that a person fills in, as values and as Discord's payloads; pure, it shows none."""
 
+from dataclasses import dataclass
 from typing import Any
-
-from engine.values import dataclass
 
 TITLE, LABEL, PLACEHOLDER, VALUE = 45, 45, 100, 4000
 """Characters that Discord takes."""

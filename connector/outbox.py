@@ -13,7 +13,7 @@ import base64
 import hashlib
 from collections import OrderedDict, deque
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from connector import facts
@@ -33,7 +33,6 @@ from connector.outbox_moves import (
 )
 from connector.ports import Controls
 from engine.events import SECOND
-from engine.values import dataclass
 
 NONCE_WINDOW = 180 * SECOND
 """How long Discord surely remembers a nonce; it forgets it at some time after that."""

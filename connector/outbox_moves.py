@@ -1,8 +1,9 @@
 """What the outbox asks for and what came of it: two unions of small frozen values; no behaviour."""
 
+from dataclasses import dataclass
+
 from connector import facts
 from connector.ports import Controls
-from engine.values import dataclass
 
 Told = facts.Posted | facts.Dropped | facts.CardShown | facts.CardOver | facts.DialogShown | facts.DialogOver
 """What the ledger learns."""

@@ -9,7 +9,7 @@ import os
 import shutil
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -20,7 +20,6 @@ from connector.attach_lines import named, sent_name, shown_name
 from connector.beneath import Forbidden, Refused, opened
 from connector.ports import Attached, Part
 from connector.post_parts import Packed
-from engine.values import dataclass
 
 OUTBOX = "outbox"
 KEPT = "outgoing"

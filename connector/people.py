@@ -5,7 +5,7 @@ next door; commands that only look at things read the world and the ledger.
 """
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, cast
 
@@ -27,7 +27,6 @@ from connector.spend import day_of
 from connector.status import all_lines, lane_lines
 from connector.tracing import FOREIGN, Trace
 from engine.events import AbortOrphan
-from engine.values import dataclass
 
 Scope = Literal["turn", "lane"]
 TRACED = 60

@@ -1,6 +1,7 @@
 """What people press: each button's round is looked up and must belong to its channel, its kind and a live round."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 
 import msgspec
@@ -17,7 +18,6 @@ from connector.queue_page import page_of, queue_page
 from connector.spend import day_end, day_of
 from connector.world import Phase, Round
 from engine.events import SECOND
-from engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

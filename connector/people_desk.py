@@ -1,6 +1,7 @@
 """What acts of people have in common: the parts they work with, and whether somebody may do something; no state."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from connector.access import Act, Rules, Us, may
 from connector.clock import Clock
@@ -12,7 +13,6 @@ from connector.messages import Message
 from connector.ports import Commanded, Pressed
 from connector.redact import Redactor
 from connector.world import World
-from engine.values import dataclass
 
 Acted = Pressed | Commanded
 

@@ -1,12 +1,13 @@
 """What people do with an extension's question: it must be open, of its channel, and theirs (CONTRACT); no state."""
 
+from dataclasses import dataclass
+
 from connector import notices
 from connector.access import Act, admits
 from connector.dialogs import Answer, Meaning, Question, Turn, meaning
 from connector.modals import Modal
 from connector.people_desk import Desk
 from connector.ports import Pressed
-from engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

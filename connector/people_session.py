@@ -6,7 +6,7 @@ list of pi before anything is changed for it, since pi takes nonsense silently (
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,6 @@ from connector.ports import Commanded
 from connector.world import Lane, Phase, Session
 from engine import commands, pi
 from engine.events import SECOND
-from engine.values import dataclass
 
 _NOTHING_TO_COMPACT = "Nothing to compact"
 _SHOWN = 40

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from enum import IntEnum, auto
 from typing import Any, assert_never
 
@@ -38,7 +39,6 @@ from connector.posting import Posting
 from connector.showing import Showing
 from connector.threads import Threads
 from engine.events import Limits
-from engine.values import dataclass
 
 SIGNS = {
     "accepted": "👀",

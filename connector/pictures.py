@@ -4,13 +4,13 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from connector.facts_files import File
 from connector.inbox import PICTURES, extension_of
 from connector.logs import Log
-from engine.values import dataclass
 
 WORKER = (sys.executable, "-P", "-m", "connector.picture_worker")
 PATIENCE = 30.0

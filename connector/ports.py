@@ -1,11 +1,10 @@
 """What the connector's core asks of Discord and hears from it, as plain values; no Discord object passes here."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from connector.messages import Attachment, Author, Message, Place
-from engine.values import dataclass
 
 UNKNOWN_CHANNEL = 10003
 """Discord's code for a channel or thread that is not there any more."""

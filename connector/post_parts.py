@@ -1,14 +1,13 @@
 """A post as Discord messages: its text in parts, its files on them, or what is left where Discord takes none; pure."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from connector import facts, notices_outgoing
 from connector.attach_lines import shown_name
 from connector.outbox import nonce
 from connector.ports import Attached, Button, Controls, Part
 from connector.render import LIMIT, AsFile, render
-from engine.values import dataclass
 
 FILE_NAME = "answer.md"
 MOST_FILES = 10

@@ -9,6 +9,7 @@ import contextlib
 import os
 import stat
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +18,6 @@ from connector.inbox import Inbox
 from connector.ledger import Ledger, LedgerBroken
 from connector.ledger_texts import with_text
 from connector.logs import Log
-from engine.values import dataclass
 
 DAY = 86_400.0
 """Seconds."""

@@ -1,13 +1,13 @@
 """What `/queue` shows: what waits, by whom, since when, a page at a time, with its buttons; pure."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from connector import clusters
 from connector.ports import Button, Rows
 from connector.status import MANY, PHASES
 from connector.world import Phase, Round, World
 from engine.events import SECOND
-from engine.values import dataclass
 
 PAGE = 8
 """Items of a page: two of them share a row of buttons, and one row of five is left for turning pages."""

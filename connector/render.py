@@ -4,10 +4,11 @@ Lengths are code points, as Discord counts them (`connector.clusters`). Nothing 
 fence lines, quote marks and blanks are added or taken at the edges of parts.
 """
 
+from dataclasses import dataclass
+
 from connector.clusters import clip
 from connector.render_pack import pack
 from connector.render_rewrite import rewrite
-from engine.values import dataclass
 
 LIMIT = 2_000
 MAX_PARTS = 5

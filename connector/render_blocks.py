@@ -6,11 +6,9 @@ a fence is one at any depth, and every other line is a line of a paragraph.
 
 import re
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
-
-from engine.values import dataclass
 
 if TYPE_CHECKING:  # the parser is brought by the first text: a start need not wait for it
     from markdown_it import MarkdownIt

@@ -1,11 +1,10 @@
 """One round and what a fact about it makes of it; pure, it knows no lane and decides nothing (BEHAVIOUR §7.30)."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import assert_never
 
 from connector import facts
-from engine.values import dataclass
 
 
 class Phase(Enum):

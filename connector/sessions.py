@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from engine.marks import mark_of
-from engine.values import dataclass
 
 ASIDE = ".damaged"
 

@@ -3,9 +3,8 @@
 import ipaddress
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
-
-from engine.values import dataclass
 
 API_PATH = "/api/v10"
 LARGEST_ID = 2**63 - 1

@@ -3,13 +3,12 @@
 A day is UTC's. The unit is pi's: what its list of models says of prices, dollars as a rule (CONTRACT, `spend.*`).
 """
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal, assert_never
 
 from connector import facts
 from engine import pi
 from engine.events import SECOND
-from engine.values import dataclass
 
 DAY = 86_400 * SECOND
 

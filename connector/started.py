@@ -11,14 +11,13 @@ import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from importlib import util
 from pathlib import Path
 
 from connector.distribution import UNKNOWN, installed
 from connector.environment import child_environment, plain_environment
 from connector.settings import Settings
-from engine.values import dataclass
 
 PACKAGES = ("connector", "engine", "fakes")
 SOURCES = (*PACKAGES, "pyproject.toml")

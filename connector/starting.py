@@ -9,7 +9,7 @@ import contextlib
 import gc
 import importlib
 from collections.abc import Coroutine, MutableMapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,6 @@ from connector.state_folder import prepare_state_folder, state_folder
 from connector.token import Token
 from connector.trust import trust_findings
 from engine import processes
-from engine.values import dataclass
 
 if TYPE_CHECKING:  # it is brought once it is asked
     from connector import started

@@ -4,6 +4,7 @@ import codecs
 import os
 import stat
 from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
@@ -11,7 +12,6 @@ from connector.exits import Refusal
 from connector.findings import Finding
 from connector.redact import Redactor
 from connector.settings import Settings
-from engine.values import dataclass
 
 KEY = "discord.token_file"
 VARIABLE = "DISCORD_TOKEN"

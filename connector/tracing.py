@@ -1,6 +1,7 @@
 """What became of one message, told step by step with times and reasons; pure: it reads no ledger, texts are lengths."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,7 +13,6 @@ from connector.ledger_read import Step
 from connector.redact import Redactor
 from connector.world import World
 from engine.events import SECOND
-from engine.values import dataclass
 
 _TEXTS = frozenset({"text", "said"})
 """Fields that hold what people or the model wrote: a trace tells how long they are."""

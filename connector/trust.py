@@ -2,6 +2,7 @@
 
 import os
 import stat
+from dataclasses import dataclass
 from pathlib import Path
 
 import connector
@@ -9,7 +10,6 @@ from connector.findings import Finding
 from connector.settings import Settings
 from connector.settings_values import is_loopback
 from connector.token import STANDARD_INPUT
-from engine.values import dataclass
 
 PROGRAM_FOLDER = Path(connector.__file__).resolve().parent
 

@@ -6,6 +6,7 @@ be. A gateway or a disk that is down is shown, and never a reason to be killed.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from connector.clock import Clock
 from connector.health import Health, PartName, Works
@@ -13,7 +14,6 @@ from connector.ledger import Ledger
 from connector.logs import Log
 from connector.service_manager import ServiceManager
 from engine.events import SECOND
-from engine.values import dataclass
 
 GATEWAY_TRY = 180.0
 """Seconds that one attempt at Discord may take until something is heard of it: login and connecting are bounded."""

@@ -4,14 +4,13 @@
 are frozen values. The same facts in the same order make an equal world.
 """
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from connector import facts
 from connector.facts import AnyFact
 from connector.rounds import AT_CHILD, HEADS, Phase, Round, told
 from connector.spend import Today
-from engine.values import dataclass
 
 __all__ = ["AT_CHILD", "HEADS", "Lane", "Phase", "Round", "Session", "World", "told", "without"]
 

@@ -12,6 +12,7 @@ import shutil
 import signal
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self
 
@@ -22,7 +23,6 @@ from anyio.abc import Process
 from engine import processes
 from engine.processes import Identity
 from engine.sweep import HOUSEHOLD, Lineage, Patience, ladder
-from engine.values import dataclass
 
 CHUNK = 1 << 18
 """Bytes asked for in one read, and the size of the stdout pipe where the system grants it."""

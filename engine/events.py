@@ -1,11 +1,10 @@
 """What goes into an engine and what comes out: two unions of small frozen values, and the limits; no behaviour."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from engine import commands, pi
 from engine.marks import mark_of
-from engine.values import dataclass
 from engine.wire import Line
 
 SECOND = 1_000_000_000

@@ -3,7 +3,7 @@
 A ``Moves`` holds the state that one step is replacing; outside that step, states are values.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from engine import commands, runs, steering, waits
@@ -23,7 +23,6 @@ from engine.events import (
 )
 from engine.state import Condition, OpenDialog, State
 from engine.turns import ABORTS, Act, Event, Stage, Turn, look_up
-from engine.values import dataclass
 
 
 @dataclass(slots=True)

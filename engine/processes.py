@@ -11,12 +11,11 @@ import signal
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import psutil
-
-from engine.values import dataclass
 
 MARK = "PI_GENERATION"
 """Environment variable that tells whose descendant an orphan is once no parent links it to its child."""

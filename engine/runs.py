@@ -1,10 +1,9 @@
 """One run of the child and the texts in it: who owns which part, and what is owed to whom (BEHAVIOUR §1.15, §1.16)."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from engine import pi
 from engine.events import Answered, Code, Effect, Ended, Outcome
-from engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

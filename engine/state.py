@@ -1,12 +1,12 @@
 """The engine's whole state as one frozen value, and what can be asked of it without changing it; pure."""
 
+from dataclasses import dataclass
 from enum import Enum, auto
 
 from engine.events import Limits
 from engine.runs import Run
 from engine.steering import NOTHING_STEERED, Steering
 from engine.turns import Stage, Turn
-from engine.values import dataclass
 from engine.waits import Waits, hanging
 
 

@@ -4,11 +4,10 @@ A steer is open from its write to its echo, its refusal or its return. ``clear_q
 answered before it was written, so a steer whose own answer comes later is cleared once more.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from engine.events import Code
 from engine.marks import mark_of
-from engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

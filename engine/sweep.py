@@ -14,13 +14,12 @@ import os
 import secrets
 import signal
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import anyio
 
 from engine import processes
 from engine.processes import Identity, Row, Table, alive, send, with_descendants
-from engine.values import dataclass
 
 _ROUNDS = 48  # of a sweep, 1 to 50 ms apart: about 2 s for what SIGKILL does not end at once
 UNKILLABLE = 5.0

@@ -7,10 +7,10 @@ Laws of the table:
 * a dead stage never gives out an answer.
 """
 
+from dataclasses import dataclass
 from enum import Enum, auto
 
 from engine.events import Outcome, Request, Work
-from engine.values import dataclass
 
 
 class Stage(Enum):

@@ -1,9 +1,8 @@
 """Open tool waits, by call id (BEHAVIOUR §5); it measures nothing but ages and decides nothing."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from engine.pi import MessageEnd, MessageStart, ToolEnd
-from engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ then is malformed. Nothing behind this module holds a surrogate.
 """
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from engine.pi import Block, Known, Message, without_surrogates
-from engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
