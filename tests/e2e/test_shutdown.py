@@ -38,7 +38,7 @@ async def test_a_cut_turn_is_asked_again_uncharged_or_told_by_whether_a_tool_had
 
     async with here.running() as run:
         await run.ready()
-        assert run.of("connector.started")[0]["last_exit"] == "0: asked to stop"
+        assert (await run.logged("connector.started"))["last_exit"] == "0: asked to stop"
         await run.logged("turn.started")
         await world.say(ann, private, "stop")
         await run.ended(plain, waits)
