@@ -28,15 +28,9 @@ class Told(Sim):
         at = len(self.lines)
         stepped = super().step(given)
         if stepped is not None:
-            self.lines[at:at] = [*self.spoken(given, stepped)]
+            before, self.alarm = self.alarm, self.lanes.deadline()
+            self.lines[at:at] = [*spoken(given, stepped), *rings(before, self.alarm)]
         return stepped
-
-    def spoken(self, given: Input, stepped: Stepped) -> Iterator[str]:
-        yield from spoken(given, stepped)
-        alarm = self.lanes.deadline()
-        if alarm != self.alarm:
-            self.alarm = alarm
-            yield f"  alarm {instant(alarm) if alarm is not None else 'none'}"
 
 
 @dataclass
@@ -48,6 +42,7 @@ class Bare:
     now: int = START
     dice: float = 0.0
     lines: list[str] = field(default_factory=list)
+    alarm: int | None = None
 
     def __post_init__(self) -> None:
         self.lanes = restored(Lanes(rules=self.rules), self.known)
@@ -55,6 +50,8 @@ class Bare:
     def step(self, *given: Input) -> None:
         for one in given:
             self.lines += spoken(one, self.lanes.step(one, self.now, self.dice))
+            before, self.alarm = self.alarm, self.lanes.deadline()
+            self.lines += rings(before, self.alarm)
 
     def says(self, lane: str, *told: engine.Effect, busy: bool = False) -> None:
         """The lane's engine tells this."""
@@ -72,6 +69,11 @@ def spoken(given: Input, stepped: Stepped) -> Iterator[str]:
     yield from (f"  - {brief(effect)}" for effect in stepped.effects)
     if stepped.closed:
         yield f"  closed {', '.join(stepped.closed)}"
+
+
+def rings(before: int | None, alarm: int | None) -> list[str]:
+    """The next alarm, where it is another one."""
+    return [f"  alarm {instant(alarm) if alarm is not None else 'none'}"] if alarm != before else []
 
 
 def instant(at: int) -> str:

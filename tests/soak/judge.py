@@ -62,6 +62,8 @@ class Verdict:
     orphans: list[tuple[int, str]] = field(default_factory=list)
     ignored: list[tuple[int, str]] = field(default_factory=list)
     kinds: Counter[str] = field(default_factory=Counter)
+    cards: list[tuple[int, str]] = field(default_factory=list)
+    """Cards that never got their end, as after a kill between a card's post and its record: told, not judged."""
 
     @property
     def sums(self) -> dict[str, list[tuple[int, str]]]:
@@ -126,6 +128,8 @@ class Judge:
     def _sort(self, post: Stands) -> None:
         if card := sentences.card(post.content):
             self.verdict.kinds[card] += 1
+            if card == sentences.LIVE:
+                self.verdict.cards.append((post.reference or 0, f"post {post.id}: {post.content[:80]!r}"))
             return
         tokens = set(TOKEN.findall(post.content))
         if tokens:

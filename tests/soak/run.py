@@ -45,6 +45,7 @@ def wanted(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="processes of the models")
     parser.add_argument("--life", type=float, default=20.0, help="mean seconds of one life of the connector")
     parser.add_argument("--calm", type=float, default=1.5, help="mean seconds between two faults")
+    parser.add_argument("--keep", action="store_true", help="keep the folder of the run whatever is found")
     return parser.parse_args(words)
 
 
@@ -148,8 +149,11 @@ def main(words: list[str]) -> int:
     print("\n".join(told.table(counts, verdict, time.monotonic() - started)), flush=True)
     for what in found[:10]:
         print(f"  FOUND {what}")
+    if given.keep:
+        print(f"soak: everything of this run: {folder}")
     if verdict.clean and not found and not walked.finds:
-        shutil.rmtree(folder)
+        if not given.keep:
+            shutil.rmtree(folder)
         return 0
     print(f"soak: FAILED, again: python -m tests.soak.run --seed {given.seed}; everything of this run: {folder}")
     worst = dict.fromkeys(message for one in verdict.sums.values() for message, _ in one if message)

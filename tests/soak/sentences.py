@@ -49,4 +49,4 @@ def card(content: str) -> str:
     """The kind of a turn's card: of one that is over, or of one at work; "" for every other text."""
     if content.startswith("-#"):
         return "card"
-    return LIVE if content.startswith("⚙️") else ""
+    return LIVE if content.startswith(("⚙️", "⏳")) else ""

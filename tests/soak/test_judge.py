@@ -31,7 +31,8 @@ class World:
         pages = self.said[1].answers[0]
         assert len(pages) == 2
         self.posts = [
-            Stands(101, 10, "-# working · m000001"),
+            Stands(99, 10, "⚙️ writing · began\n> echo: m000001", 1),
+            Stands(101, 10, "-# answered · 1 s", 1),
             Stands(102, 10, "echo: m000001", 1),
             Stands(103, 10, pages[0], 2),
             Stands(104, 10, pages[1]),
@@ -70,7 +71,14 @@ def test_a_world_in_which_all_is_well_is_clean() -> None:
     verdict = World().judged()
     assert verdict.sums == {name: [] for name in verdict.sums}
     assert verdict.clean
-    assert verdict.kinds == {"card": 1, "answer": 3, "engine-timeout": 1, "stopped": 1, "session-lost": 1}
+    assert verdict.kinds == {
+        "card": 1,
+        "card at work": 1,
+        "answer": 3,
+        "engine-timeout": 1,
+        "stopped": 1,
+        "session-lost": 1,
+    }
 
 
 Change = Callable[[World], object]
