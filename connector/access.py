@@ -6,7 +6,6 @@ counted by the lanes: here a listed bot simply has access.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
 from functools import lru_cache
 from typing import Literal, assert_never
@@ -51,20 +50,17 @@ class Why(StrEnum):
     SOMEONE_ELSE = "for-someone-else"
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Struct, frozen=True):
     """To be asked: the message's text with the mentions of the bot removed; may be empty."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class StopWord:
+class StopWord(Struct, frozen=True):
     """The word "stop" alone: Stop of the lane's turn, never sent to the model."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ignore:
+class Ignore(Struct, frozen=True):
     """Not for the bot, or not allowed; `addressed` ones are logged at info (CONTRACT, `message.ignored`)."""
 
     reason: Why

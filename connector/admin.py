@@ -1,10 +1,11 @@
 """What an operator asks of the ledger or does to it while `run` may be up; it starts nothing and talks to nobody."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from connector import chain, ledger_read
 from connector.clock import Clock
@@ -42,8 +43,7 @@ def _is_there(path: Path) -> bool:
         return True  # there, but not for us: opening the ledger then says so
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(Struct, frozen=True):
     """What `status` shows: a fold over the ledger at `now` (nanoseconds since the epoch)."""
 
     known: Known

@@ -6,7 +6,8 @@ A line counts where it stands by itself and outside fences, as CommonMark counts
 import re
 import unicodedata
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from connector.header import clean
 from connector.render_blocks import tokens
@@ -19,8 +20,7 @@ _NAME_LIMIT = 100
 _SUFFIX_LIMIT = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """An answer's `text` without the lines that name files, and the `paths` they name, each once, in order."""
 
     text: str

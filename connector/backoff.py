@@ -6,8 +6,9 @@ found anywhere in it ("429" may stand in a model's name).
 
 import json
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from msgspec import Struct
 
 from engine.events import SECOND
 
@@ -33,24 +34,21 @@ _LONGEST = 1e9
 LIMITED = frozenset({429, 503, 529})
 
 
-@dataclass(frozen=True, slots=True)
-class Limited:
+class Limited(Struct, frozen=True):
     """A rate limit or an overload: to be asked again. `wait` in ns, 0 where the error names none."""
 
     status: int
     wait: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Quota:
+class Quota(Struct, frozen=True):
     """A quota is spent. `reset` in ns since the epoch, None where the error names none."""
 
     status: int
     reset: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """Anything else: never asked again by itself. `status` None where the error has none."""
 
     status: int | None = None

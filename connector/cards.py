@@ -6,9 +6,10 @@ often it is edited is the outbox's business; a countdown is a tag that Discord i
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import assert_never
+
+from msgspec import Struct, field
 
 from connector import clusters, facts, notices, notices_spend
 from connector.attach_lines import named
@@ -36,8 +37,7 @@ SAID, SAID_LENGTH = 3, 100
 """So many texts of extensions stand on a card's line, and so many characters of each, as of its notice."""
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """What a card is to show now; `over`: it will not change any more. `name`: which of a round's posts it is."""
 
     round: str
@@ -73,8 +73,7 @@ class Wait(Enum):
     CAP = auto()
 
 
-@dataclass(slots=True)
-class Card:
+class Card(Struct):
     """One round's card, over all its writes; instants in nanoseconds.
 
     `since`: its first write, 0 where that was before a restart. `until`: what a wait ends at, 0 for not known.

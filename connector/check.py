@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from connector.admin import ledger_folder
 from connector.check_child import child_findings
@@ -17,8 +19,7 @@ from connector.token import KEY, STANDARD_INPUT, Token, read_token
 from connector.trust import trust_findings
 
 
-@dataclass(frozen=True, slots=True)
-class TokenFound:
+class TokenFound(Struct, frozen=True):
     """The token, where it can be had, and what is wrong with its place."""
 
     token: Token | None

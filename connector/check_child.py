@@ -5,8 +5,9 @@ import contextlib
 import re
 import shlex
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from connector.exits import Refusal
 from connector.findings import Finding
@@ -38,8 +39,7 @@ class _Gone(Exception):  # noqa: N818 - a state of the child
     """The child's output ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Examined:
+class _Examined(Struct, frozen=True):
     """What is wrong with a child that could be started, and whether it gave an answer at all."""
 
     findings: list[Finding]

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from connector import sessions
 from connector.cards import Cpu
@@ -18,8 +19,7 @@ from engine.runner import Engine
 from engine.state import Advice
 
 
-@dataclass(frozen=True, slots=True)
-class Nursery:
+class Nursery(Struct, frozen=True):
     """How children are started: command and bounds, `long_wait` in nanoseconds.
 
     `prepare` makes what a lane's child is to find before it is started, in a thread.

@@ -3,7 +3,7 @@
 All of it is somebody's text: shown as it is, it makes no Markdown, no mention and no line of ours.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from connector import clusters, notices_dialogs
 from connector.literals import code, literal, plain
@@ -33,8 +33,7 @@ _ROOM = VALUE - 500
 """Characters of a text that stand in one field at first, so that something can be added."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """The choices of one page as (index, text), of `pages`; `listed`: also in the text, since they are long."""
 
     number: int

@@ -7,7 +7,9 @@ written last in its lane: what else opens a question has nobody who could answer
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from connector import dialog_texts, facts, notices_dialogs
 from connector.cards import View
@@ -25,8 +27,7 @@ MOST = 32
 """Questions that one child may have open: nobody answers more, and each is posted, edited and drawn."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asker:
+class Asker(Struct, frozen=True):
     """Whose prompt runs in a lane: whom a question of its run is for, and where."""
 
     round: str
@@ -35,8 +36,7 @@ class Asker:
     author: int
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """One open question: `name` in its `custom_id`s, `until` in seconds since the epoch, `page` of its choices.
 
     `own`: the extension itself ends it then, and says nothing of that.
@@ -83,16 +83,14 @@ class Question:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A press answers the question: what the child is given, and how that is shown; no `shown`: it is cancelled."""
 
     given: engine.AnswerDialog
     shown: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """A press turns to this page of the choices."""
 
     page: int

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import aiohttp
+from msgspec import Struct
 
 from connector.distribution import DISTRIBUTION
 from connector.token import Secret
@@ -32,8 +33,7 @@ class Unreachable(Exception):  # noqa: N818 - a state of the world
     """Discord did not answer, or not as an API does; `str()` names the kind of failure, never an address."""
 
 
-@dataclass(frozen=True, slots=True)
-class Application:
+class Application(Struct, frozen=True):
     """The bot's application: its ids and name, its owner first among `owners`, and its flags."""
 
     id: int
@@ -42,8 +42,7 @@ class Application:
     owners: tuple[tuple[int, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Guild:
+class Guild(Struct, frozen=True):
     """A guild the bot is in, and what its roles let it do there."""
 
     id: int

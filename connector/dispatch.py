@@ -7,10 +7,10 @@ disk; while the disk refuses them, everything waits and the people who write are
 import asyncio
 import random
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, assert_never
 
 import msgspec
+from msgspec import Struct
 
 from connector import facts
 from connector.asking import Asking
@@ -63,8 +63,7 @@ RECENT = 4096
 """So many message ids of late are known without asking the ledger."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(Struct, frozen=True):
     """An input whose giver waits for what it decides."""
 
     given: Input

@@ -5,10 +5,10 @@ No token goes with it, no redirect is followed, and the bytes are bounded while 
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import BinaryIO
 
 import aiohttp
+from msgspec import Struct
 from yarl import URL
 
 from connector.notices_files import Why
@@ -35,8 +35,7 @@ class _Later(Exception):  # noqa: N818 - a state of the world, not a fault
     """It may come the next time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Doors:
+class Doors(Struct, frozen=True):
     """Where files may come from: Discord's CDN by https; with an `api_base` of its own also that host, or loopback."""
 
     api_base: str | None = None

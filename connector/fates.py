@@ -1,7 +1,8 @@
 """What became of each file of a message, and what that is to the lanes, the child and the person; pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from connector import notices_files
 from connector.facts_files import File
@@ -10,8 +11,7 @@ from connector.notices_files import Why
 from engine.commands import Image
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A picture that goes to the child as one; `name` in the lane's inbox, `path` where the child can read it too."""
 
     file: File
@@ -20,8 +20,7 @@ class Shown:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
+class Saved(Struct, frozen=True):
     """A file that lies in the lane's inbox with `size` bytes; `unreadable`: it said that it is a picture."""
 
     file: File
@@ -30,8 +29,7 @@ class Saved:
     unreadable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(Struct, frozen=True):
     """A file that the child does not get; `most` is the bound it met, in bytes or files."""
 
     file: File

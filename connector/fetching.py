@@ -7,11 +7,11 @@ Whatever happens to a file, an answer comes, so that its lane goes on.
 import asyncio
 import base64
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
 
 import aiohttp
+from msgspec import Struct, field
 
 from connector.download import Doors, NotFetched, download, opened
 from connector.facts_files import File
@@ -33,8 +33,7 @@ ASK_AGAIN = 2.0
 """Seconds until Discord is asked again where a file is now, while it cannot be reached."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """`[files]`, and what the agent can be given: `remote` is `agent.remote`; `seconds` for each file."""
 
     max_bytes: int
@@ -44,8 +43,7 @@ class Bounds:
     seconds: float = BOUND
 
 
-@dataclass(frozen=True, slots=True)
-class Tools:
+class Tools(Struct, frozen=True):
     """What files are brought with."""
 
     bounds: Bounds

@@ -1,11 +1,11 @@
 """What `check` prints and `run` warns of: one wrong thing with its key and its mend; values only."""
 
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+
+class Finding(Struct, frozen=True):
     """One thing that is wrong: `key` is its setting (or part), `where` the file or variable it stands in."""
 
     level: Literal["error", "warning"]

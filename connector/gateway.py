@@ -7,6 +7,7 @@ from typing import Any
 
 import discord
 from discord.http import Route
+from msgspec import Struct
 
 from connector.gateway_calls import Calls, Wire
 from connector.gateway_client import Client, bad_token
@@ -45,8 +46,7 @@ class Options:
             raise ValueError("api_base and gateway_url go together")
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """What outlives the process, kept by somebody else.
 
     `identifies`: the IDENTIFYs of the last hour (nanoseconds since the epoch), `identified` is told each further one.

@@ -6,13 +6,13 @@ import json
 import mimetypes
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, assert_never
 
 import aiohttp
 import discord
 from discord.http import Route
+from msgspec import Struct
 
 from connector import gateway_facts as read
 from connector.gateway_facts import Json
@@ -122,8 +122,7 @@ def _bounded(after: float) -> float:
     return after if 0 <= after <= _DAY else _BANNED
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
+class _Page(Struct, frozen=True):
     """Part of a channel's history; `last` is the id behind which more may follow."""
 
     whole: list[Json]

@@ -7,13 +7,13 @@ down at the first connect. This one replaces `Client.connect`; its parsers of me
 import asyncio
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import aiohttp
 import discord
 import yarl
 from discord.gateway import DiscordWebSocket, ReconnectWebSocket
+from msgspec import Struct
 
 from connector.exits import Refusal
 from connector.gateway_facts import Json
@@ -80,8 +80,7 @@ class Ears(Protocol):
         """The gateway is gone; the next attempt follows in `pause` seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Session:
+class _Session(Struct, frozen=True):
     """What a RESUME needs."""
 
     id: str

@@ -5,7 +5,8 @@ import random
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from engine.events import SECOND
 
@@ -16,8 +17,7 @@ _SPACING = 5 * SECOND
 _PER_HOUR = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(Struct, frozen=True):
     """Time and chance, for tests to play: nanoseconds (steady, and since the epoch), seconds to sleep, [0, 1)."""
 
     now_ns: Callable[[], int] = time.monotonic_ns

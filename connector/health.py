@@ -4,10 +4,12 @@ Instants are nanoseconds since the epoch, as `connector.clock` counts them.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Literal, assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engine.events import SECOND
 
@@ -24,13 +26,11 @@ GOOD: Mapping[PartName, str] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Works:
+class Works(Struct, frozen=True):
     """Nothing is wrong with it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """It has not worked in this life yet: `what` says in words what is waited for. `due` as in `Failing`."""
 
     what: str
@@ -38,8 +38,7 @@ class Waiting:
     due: int
 
 
-@dataclass(frozen=True, slots=True)
-class Failing:
+class Failing(Struct, frozen=True):
     """It failed and is tried again: `reason` in words, `retried` failures after the first one.
 
     `due`: it is heard of again until then, whatever that says; later it counts as stopped.
@@ -54,8 +53,7 @@ class Failing:
 PartState = Works | Waiting | Failing
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
+class Health(Struct, frozen=True):
     """The state of every part; each change gives a new value.
 
     `ready`: Discord and the agent have been seen to work at the same time, which ends a start.

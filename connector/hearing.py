@@ -1,8 +1,8 @@
 """What a Discord event means for the lanes: access rules, the claim, the text the child will see; it keeps no state."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from connector import header, notices
@@ -12,8 +12,7 @@ from connector.lane_events import Arrived, Input, Overlooked, StopAsked
 from connector.messages import Message, Place
 
 
-@dataclass(frozen=True, slots=True)
-class Hearing:
+class Hearing(Struct, frozen=True):
     """The settings that matter for hearing. `threads`: a top-level mention in a guild channel opens a thread."""
 
     rules: Rules

@@ -10,9 +10,10 @@ import shlex
 import sys
 import tomllib
 from collections.abc import Iterable, Mapping, MutableMapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from connector import init_words as words
 from connector import loop
@@ -33,8 +34,7 @@ from connector.unit_files import shipped_file
 PRIVATE = 0o600
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """The configuration to write, the settings that hold there now, and its sections as they stand in the file."""
 
     config: Path

@@ -1,9 +1,10 @@
 """`init` and Discord: whether token and ids are good, and whose the application is; it asks and changes nothing."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from connector import loop
 from connector.check_online import intent_findings, refused_finding, unreachable_finding
@@ -22,8 +23,7 @@ class NotTold(Exception):  # noqa: N818 - a state of the world
         self.finding = finding
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """What a good token opens."""
 
     bot: str
@@ -31,8 +31,7 @@ class Opened:
     intent: tuple[Finding, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Live:
+class Live(Struct, frozen=True):
     """Discord, asked with one token. Every question raises NotTold where it does not answer."""
 
     api_base: str

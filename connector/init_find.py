@@ -3,8 +3,9 @@
 import os
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 KEYS = (
     *("ANTHROPIC_API_KEY", "ANTHROPIC_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"),
@@ -21,8 +22,7 @@ KEYS = (
 _SYSTEM = ("/usr/local/bin", "/usr/bin", "/bin")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """pi's program and Node's folder, as far as they were found, and the PATH with which pi runs."""
 
     pi: Path | None

@@ -2,8 +2,9 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import PurePath
+
+from msgspec import Struct
 
 from connector.toml_text import document
 from connector.unit_text import with_lines
@@ -17,8 +18,7 @@ SECTIONS = ("discord", "access", "lanes", "agent")
 """The sections `init` writes to, in CONTRACT's order; others that were there follow."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
+class Answers(Struct, frozen=True):
     """What the person said. `path`: PATH for the agent, "" for none; `keys`: the names in `agent.env_pass`."""
 
     guilds: tuple[int, ...]
@@ -32,8 +32,7 @@ class Answers:
     instance: str
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(Struct, frozen=True):
     """Where things are. `existing`: the configuration there was; `program`: our console script, an absolute path.
 
     `trusted` says that the agent's user cannot change that program, so that root may run it.
@@ -49,8 +48,7 @@ class Site:
     trusted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(Struct, frozen=True):
     """A file to write: `mode` as in chmod."""
 
     path: PurePath
@@ -58,8 +56,7 @@ class File:
     mode: int
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What there is to do: files in the order of writing, and lines for a shell of somebody who may use sudo."""
 
     files: tuple[File, ...]

@@ -3,8 +3,9 @@
 import codecs
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from connector import init_words as words
 from connector.exits import Refusal
@@ -21,8 +22,7 @@ WORKSPACE = "~/pi-work"
 RPC = ("--mode", "rpc")
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """What holds already, and becomes the defaults. `token`: its file, if there is one; `own`: our program's folder."""
 
     settings: Settings
@@ -31,8 +31,7 @@ class Known:
     own: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """The answers, and the token apart from them; None: none was given."""
 
     answers: Answers

@@ -7,8 +7,9 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct
 
 from connector import gateway_facts as read
 from connector import modals, notices
@@ -40,8 +41,7 @@ _ALREADY = 40060
 _SILENT: dict[str, list[str]] = {"parse": []}
 
 
-@dataclass(frozen=True, slots=True)
-class OptionSpec:
+class OptionSpec(Struct, frozen=True):
     """One option of a slash command, always a text; `choices` as (name shown, value)."""
 
     name: str
@@ -51,8 +51,7 @@ class OptionSpec:
     autocomplete: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CommandSpec:
+class CommandSpec(Struct, frozen=True):
     """A slash command, or an entry in a message's menu; `private`: its answer is seen by the person alone."""
 
     name: str
@@ -81,8 +80,7 @@ COMMANDS = (
 """The first commands; whoever makes the gateway may give it more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Completing:
+class Completing(Struct, frozen=True):
     """A person types into an option of a slash command; `options` are the others as filled in so far."""
 
     command: str
@@ -93,8 +91,7 @@ class Completing:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class Hooks:
+class Hooks(Struct, frozen=True):
     """What the core decides on the spot; both must answer at once.
 
     `modal`: the form that a pressed `…:open` shows, or what is said to him instead. `complete`: what an

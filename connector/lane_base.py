@@ -6,8 +6,9 @@ child a lane has, who probes a closed gate, whether we are going down.
 
 import heapq
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from enum import Enum, auto
+
+from msgspec import Struct, field
 
 from connector import facts, notices
 from connector.lane_effects import Effect, Log, Post, Quit, React, Retire, Tell, Typing
@@ -21,8 +22,7 @@ from engine.events import SECOND
 Model = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class LaneRules:
+class LaneRules(Struct, frozen=True):
     """The settings the lanes need; durations in nanoseconds.
 
     `outboxes`: the folder that holds an outbox for each lane, "" where the child could not use it.
@@ -54,8 +54,7 @@ class Stand(Enum):
     LEAVING = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(Struct, frozen=True):
     """A `/command` that was handled: texts of a run that it starts answer it; `answers` were given so far."""
 
     turn: str
@@ -64,8 +63,7 @@ class Tail:
     answers: int = 0
 
 
-@dataclass(slots=True)
-class Kid:
+class Kid(Struct):
     """One child of the pool.
 
     `streak`: turns given in a row while an older lane waits; `tools`: open ones by call; `receipts`: key, channel and
@@ -114,8 +112,7 @@ class Kid:
         return self.stand is Stand.READY and not self.busy
 
 
-@dataclass(slots=True)
-class Base:
+class Base(Struct):
     """State and small verbs; `now` is the instant of the step that is under way, `dice` its chance in [0, 1).
 
     `day_over`: when the day ends for whom a spending cap holds back, 0 where it holds nobody.

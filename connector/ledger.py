@@ -9,11 +9,11 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from connector import facts, ledger_spend
 from connector.exits import Refusal
@@ -37,8 +37,7 @@ _TABLES = frozenset({"facts", "rounds", "latest", "lanes", "speakers", "dead", "
 """Every version has these; a file without them is no ledger."""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """What a start needs: `world` in an order that may be folded, `chain` oldest first, `kept` as `keep` left it."""
 
     world: tuple[AnyFact, ...]

@@ -4,10 +4,10 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from connector import facts
 from connector.exits import Refusal
@@ -25,8 +25,7 @@ _LARGEST = (1 << 63) - 1
 _decoder = msgspec.json.Decoder(AnyFact)
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One recorded fact of a round of `lane`; `at` in nanoseconds since the epoch."""
 
     at: int
@@ -35,8 +34,7 @@ class Step:
     fact: AnyFact
 
 
-@dataclass(frozen=True, slots=True)
-class DeadLetter:
+class DeadLetter(Struct, frozen=True):
     """A message that was given up (CONTRACT, code `dead`); `at` in nanoseconds since the epoch."""
 
     at: int

@@ -1,14 +1,14 @@
 """Sums of what was spent, by day, lane, person and model, in the ledger's table `spent`; only SQL."""
 
 import sqlite3
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from connector import facts
 from connector.spend import Amount
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(Struct, frozen=True):
     """What one person's turns cost in one lane on one day (UTC, since 1970) with one model."""
 
     day: int

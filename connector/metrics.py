@@ -5,9 +5,10 @@ No person, channel or lane is kept here: labels are our own codes, of which ther
 
 from bisect import bisect_left
 from collections import Counter
-from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Protocol, assert_never
+
+from msgspec import Struct, field
 
 from connector.lane_effects import Log
 from connector.lanes import Lanes, Stepped
@@ -43,8 +44,7 @@ class Spread:
         return [(name, float(count)) for name, count in zip(names, accumulate(self._counts), strict=True)]
 
 
-@dataclass(slots=True)
-class Meter:
+class Meter(Struct):
     """The counts of one life. It is given what happens; it changes nothing of it.
 
     `turns` by outcome, `seconds` from a message's arrival to its end; `posts` by what came of a try; `commits`:
@@ -116,8 +116,7 @@ class Seen(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """The lanes at one instant: `oldest` in seconds, 0 where nothing waits; `gates`: models nothing is sent to now."""
 
     waiting: int

@@ -1,7 +1,8 @@
 """Forms that a person fills in, as values and as Discord's payloads; pure, it shows none."""
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from connector.gateway_values import text
 
@@ -12,8 +13,7 @@ FIELDS = 5
 """Fields that a form has at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextField:
+class TextField(Struct, frozen=True):
     """One text to be written; `long` ones have several lines."""
 
     label: str
@@ -23,8 +23,7 @@ class TextField:
     required: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Modal:
+class Modal(Struct, frozen=True):
     """A form: `custom_id` comes back with what was written in each of its 1 to 5 fields, as `Pressed.values`."""
 
     custom_id: str

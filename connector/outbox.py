@@ -13,8 +13,9 @@ import base64
 import hashlib
 from collections import OrderedDict, deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import assert_never
+
+from msgspec import Struct, field
 
 from connector import facts
 from connector.outbox_moves import (
@@ -72,8 +73,7 @@ def _needs_nothing(key: str) -> list[Told]:
             return []
 
 
-@dataclass(slots=True)
-class _Tries:
+class _Tries(Struct):
     """How often something failed, and when it may be tried again."""
 
     failures: int = 0
@@ -93,8 +93,7 @@ class _Tries:
         return self.first is not None and now - self.first >= NONCE_WINDOW
 
 
-@dataclass(slots=True)
-class _Post:
+class _Post(Struct):
     """A post and how far it has come; `unsure`: an earlier process may have sent this part."""
 
     owed: facts.Owed
@@ -112,8 +111,7 @@ class _Post:
         return Send(self.owed, self.part)
 
 
-@dataclass(slots=True)
-class _Card:
+class _Card(Struct):
     """What a card, or a post that is edited, is to show; `shown` is what stands there.
 
     `lost`: Discord will not have it, or may have it without our knowing: it is left alone until it is finished.
@@ -151,8 +149,7 @@ class _Card:
         return Edit(self.key, self.channel, self.message, self.content, self.buttons)
 
 
-@dataclass(slots=True)
-class _Channel:
+class _Channel(Struct):
     """One channel's queue; `flying` is what is on its way."""
 
     queue: deque[_Post] = field(default_factory=deque)

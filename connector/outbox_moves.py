@@ -1,6 +1,6 @@
 """What the outbox asks for and what came of it: two unions of small frozen values; no behaviour."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from connector import facts
 from connector.ports import Controls
@@ -11,16 +11,14 @@ Told = facts.Posted | facts.Dropped | facts.CardShown | facts.CardOver | facts.D
 # -- what is to be done --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(Struct, frozen=True):
     """Post this part."""
 
     owed: facts.Owed
     part: int
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """Look whether this part stands in the history behind the message `after` already."""
 
     owed: facts.Owed
@@ -28,8 +26,7 @@ class Look:
     after: int
 
 
-@dataclass(frozen=True, slots=True)
-class Show:
+class Show(Struct, frozen=True):
     """Post a card for the first time."""
 
     key: str
@@ -39,8 +36,7 @@ class Show:
     reply_to: int
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """Replace the content of a card, or of a post."""
 
     key: str
@@ -55,33 +51,28 @@ Action = Send | Look | Show | Edit
 # -- what came of it -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Stands:
+class Stands(Struct, frozen=True):
     """It stands there as `message`; `parts` is how many the post has in all."""
 
     message: int
     parts: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """It does not stand in the history."""
 
 
-@dataclass(frozen=True, slots=True)
-class Later:
+class Later(Struct, frozen=True):
     """It may stand there or not; not before `after` nanoseconds from now."""
 
     after: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Other:
+class Other(Struct, frozen=True):
     """Discord gave another message back: the nonce is taken."""
 
 
-@dataclass(frozen=True, slots=True)
-class Never:
+class Never(Struct, frozen=True):
     """Discord will not take it."""
 
     reason: str

@@ -9,10 +9,10 @@ import os
 import shutil
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from connector import facts
@@ -38,8 +38,7 @@ class _Listed(msgspec.Struct, frozen=True):
     refused: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """`files.max_bytes` of one file, `files.max_message` of one answer."""
 
     size: int

@@ -5,11 +5,11 @@ next door; commands that only look at things read the world and the ledger.
 """
 
 import re
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal, cast
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from connector import facts, header, notices, usage
@@ -36,8 +36,7 @@ TRACED = 60
 _ID = re.compile(r"([0-9]{15,20})\D*\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class People:
+class People(Struct, frozen=True):
     """The acts of people beside writing messages (CONTRACT, "Who may do what")."""
 
     desk: Desk

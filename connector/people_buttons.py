@@ -1,10 +1,10 @@
 """What people press: each button's round is looked up and must belong to its channel, its kind and a live round."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 
 import msgspec
+from msgspec import Struct
 
 from connector import facts, notices, notices_spend
 from connector.access import Act
@@ -20,8 +20,7 @@ from connector.world import Phase, Round
 from engine.events import SECOND
 
 
-@dataclass(frozen=True, slots=True)
-class Buttons:
+class Buttons(Struct, frozen=True):
     """Stop, Retry, a cap's extension and those of `/queue`; whoever presses one has access."""
 
     desk: Desk

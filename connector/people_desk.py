@@ -1,7 +1,8 @@
 """What acts of people have in common: the parts they work with, and whether somebody may do something; no state."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from connector.access import Act, Rules, Us, may
 from connector.clock import Clock
@@ -17,8 +18,7 @@ from connector.world import World
 Acted = Pressed | Commanded
 
 
-@dataclass(frozen=True, slots=True)
-class Desk:
+class Desk(Struct, frozen=True):
     """The parts. `us`: who the bot is where a message stands; `redactor` knows the secrets of this process."""
 
     hearing: Hearing

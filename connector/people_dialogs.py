@@ -1,6 +1,6 @@
 """What people do with an extension's question: it must be open, of its channel, and theirs (CONTRACT); no state."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from connector import notices
 from connector.access import Act, admits
@@ -10,8 +10,7 @@ from connector.people_desk import Desk
 from connector.ports import Pressed
 
 
-@dataclass(frozen=True, slots=True)
-class DialogActs:
+class DialogActs(Struct, frozen=True):
     """Presses, choices and forms of questions."""
 
     desk: Desk

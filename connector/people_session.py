@@ -6,10 +6,11 @@ list of pi before anything is changed for it, since pi takes nonsense silently (
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from connector import facts, notices, sessions
 from connector import notices_session as words
@@ -42,8 +43,7 @@ ACTS = {
 Model = tuple[str, str]
 
 
-@dataclass(slots=True)
-class Lists:
+class Lists(Struct):
     """What children have told: models, command names with what they do, thinking levels by model."""
 
     models: tuple[Model, ...] = ()

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from enum import IntEnum, auto
 from typing import Any, assert_never
+
+from msgspec import Struct
 
 from connector import notices
 from connector.access import Us
@@ -85,8 +86,7 @@ def rank(effect: Effect) -> Rank:
             return Rank.WORK
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """What a dispatcher works with; `dialog_timeout` in nanoseconds."""
 
     lanes: Lanes
@@ -101,8 +101,7 @@ class Parts:
     dialog_timeout: int = Limits().tool_timeout
 
 
-@dataclass(frozen=True, slots=True)
-class Hands:
+class Hands(Struct, frozen=True):
     """The parts that an effect may need, and ways back into the dispatcher."""
 
     children: Callable[[], Children]
@@ -116,8 +115,7 @@ class Hands:
     quit: Callable[[Quit], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Performing:
+class Performing(Struct, frozen=True):
     """The lanes' hands."""
 
     _parts: Parts

@@ -1,8 +1,9 @@
 """Which of Discord's permissions the bot needs, what it may do in a channel, and its invite link; pure."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from urllib.parse import urlencode
+
+from msgspec import Struct
 
 ADMINISTRATOR = 1 << 3
 INVITE = "https://discord.com/oauth2/authorize"
@@ -11,8 +12,7 @@ EVERYTHING = (1 << 53) - 1
 """More bits than Discord has given out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Permission:
+class Permission(Struct, frozen=True):
     """One permission, by the name Discord's client shows, and what is missing without it, in words."""
 
     name: str
@@ -36,8 +36,7 @@ VITAL = frozenset({VIEW, SEND, IN_THREADS})
 _IN_CHANNEL_ONLY = frozenset({SEND, THREADS})
 
 
-@dataclass(frozen=True, slots=True)
-class Overwrite:
+class Overwrite(Struct, frozen=True):
     """What a channel gives to (`allow`) and takes from (`deny`) a role or a member."""
 
     id: int

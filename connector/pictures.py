@@ -4,9 +4,10 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from connector.facts_files import File
 from connector.inbox import PICTURES, extension_of
@@ -29,8 +30,7 @@ def is_picture(file: File) -> bool:
     return extension_of(file.name) in _SEEN_BY_NAME
 
 
-@dataclass(frozen=True, slots=True)
-class Worker:
+class Worker(Struct, frozen=True):
     """How pictures are redrawn: `env` is all that the process gets, `patience` in seconds."""
 
     env: Mapping[str, str]

@@ -14,8 +14,7 @@ UNKNOWN_CHANNEL = 10003
 Style = Literal["primary", "secondary", "success", "danger"]
 
 
-@dataclass(frozen=True, slots=True)
-class Button:
+class Button(Struct, frozen=True):
     """One button under a post; `custom_id` as in CONTRACT (What Discord sees)."""
 
     custom_id: str
@@ -23,8 +22,7 @@ class Button:
     style: Style = "secondary"
 
 
-@dataclass(frozen=True, slots=True)
-class Menu:
+class Menu(Struct, frozen=True):
     """A menu of which one is chosen, in a row of its own: `choices` as (label, value), 1 to 25 of them."""
 
     custom_id: str
@@ -36,8 +34,7 @@ Control = Button | Menu
 Controls = tuple[Control, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Attached:
+class Attached(Struct, frozen=True):
     """A file that goes with a post; one that is `kept` under this path, of this `size`, has `data` while it is sent."""
 
     name: str
@@ -157,38 +154,33 @@ class Discord(Protocol):
 # -- heard from Discord --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """A message was seen, live or from history; the same id may come more than once."""
 
     message: Message
     live: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Struct, frozen=True):
     """A message's text was edited (a new `edited_timestamp`; link previews are none)."""
 
     message: Message
 
 
-@dataclass(frozen=True, slots=True)
-class Gone:
+class Gone(Struct, frozen=True):
     """Messages were deleted."""
 
     channel: int
     messages: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelGone:
+class ChannelGone(Struct, frozen=True):
     """A thread or channel was deleted."""
 
     channel: int
 
 
-@dataclass(frozen=True, slots=True)
-class Connected:
+class Connected(Struct, frozen=True):
     """READY or RESUMED. `fresh`: events may have been lost, so history must be read. `us`: our id."""
 
     us: int
@@ -203,8 +195,7 @@ class Disconnected:
     pause: float = field(default=0.0, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Pressed:
+class Pressed(Struct, frozen=True):
     """A button, menu or modal of ours was used; its acknowledgement is on its way, `answer` waits for it.
 
     `message` is the one it stood under (0: none), `values` what was chosen or written, `can_write` whether Discord
@@ -236,8 +227,7 @@ class Answer(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Commanded:
+class Commanded(Struct, frozen=True):
     """A slash command or a context menu entry was used (`target`: the message it was used on); as with `Pressed`.
 
     `id`: the interaction's, which no message has.

@@ -1,8 +1,8 @@
 """A post as Discord messages: its text in parts, its files on them, or what is left where Discord takes none; pure."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from connector import facts, notices_outgoing
@@ -21,8 +21,7 @@ _FILE_LIMIT = 10_000_000
 _CUT = "\n\n[cut here: the rest is longer than Discord takes]\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
+class Packed(Struct, frozen=True):
     """What an answer carries: the text without the lines that name files, the files, and a line for each not sent."""
 
     text: str

@@ -9,9 +9,10 @@ import contextlib
 import os
 import stat
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from connector.clock import Clock
 from connector.inbox import Inbox
@@ -24,8 +25,7 @@ DAY = 86_400.0
 """Seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """What holds texts of people and of the agent; `outboxes`: the folder that has one for each lane."""
 
     ledger: Ledger

@@ -1,7 +1,8 @@
 """What `/queue` shows: what waits, by whom, since when, a page at a time, with its buttons; pure."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from connector import clusters
 from connector.ports import Button, Rows
@@ -16,8 +17,7 @@ EXCERPT = 61
 """Characters of what was asked that are shown, the ellipsis included."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """One page of a lane's queue."""
 
     text: str

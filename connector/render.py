@@ -5,7 +5,8 @@ fence lines, quote marks and blanks are added or taken at the edges of parts.
 """
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from connector.clusters import clip
 from connector.render_pack import pack
@@ -21,15 +22,13 @@ _QUICK = 40
 _STAYS = re.compile(r"[^\s>#*_`~\\]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """The messages to post, in order; none for a text that shows nothing."""
 
     parts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AsFile:
+class AsFile(Struct, frozen=True):
     """An answer of too many parts: `beginning` is one message, `file_text` the whole as it was written."""
 
     beginning: str

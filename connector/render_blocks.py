@@ -6,9 +6,10 @@ a fence is one at any depth, and every other line is a line of a paragraph. A qu
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:  # the parser is brought by the first text: a start need not wait for it
     from markdown_it import MarkdownIt
@@ -61,8 +62,7 @@ def _table(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
     return True
 
 
-@dataclass(slots=True)
-class Block:
+class Block(Struct):
     """Lines `start` to before `end` of a text; `kind` is markdown-it's name, `document` or `text` (no token names it).
 
     `quotes` counts the block quotes around it; `info` and `content` are a fence's, the latter without what belongs

@@ -2,17 +2,17 @@
 
 import json
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from engine.marks import mark_of
 
 ASIDE = ".damaged"
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """Marks (message ids) that stand in a session, and those behind which the model called a tool (BEHAVIOUR §6)."""
 
     begun: frozenset[str] = frozenset()

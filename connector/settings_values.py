@@ -3,8 +3,9 @@
 import ipaddress
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
+
+from msgspec import Struct
 
 API_PATH = "/api/v10"
 LARGEST_ID = 2**63 - 1
@@ -13,8 +14,7 @@ SECRET_NAMES = ("DISCORD_TOKEN", "CREDENTIALS_DIRECTORY")
 """Names that lead to the Discord token: no setting hands them to the child."""
 
 
-@dataclass(frozen=True, slots=True)
-class Give:
+class Give(Struct, frozen=True):
     """What a key may be, in words that follow "give"."""
 
     text: str

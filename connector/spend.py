@@ -3,8 +3,9 @@
 A day is UTC's. The unit is pi's: what its list of models says of prices, dollars as a rule (CONTRACT, `spend.*`).
 """
 
-from dataclasses import dataclass, field
 from typing import Literal, assert_never
+
+from msgspec import Struct, field
 
 from connector import facts
 from engine import pi
@@ -28,8 +29,7 @@ def day_end(day: int) -> int:
     return (day + 1) * DAY
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(Struct, frozen=True):
     """Tokens and cost; `cache`: tokens read from or written to the provider's cache."""
 
     input: int = 0
@@ -56,8 +56,7 @@ class Amount:
         return self.input + self.output + self.cache
 
 
-@dataclass(frozen=True, slots=True)
-class Caps:
+class Caps(Struct, frozen=True):
     """The settings `spend.*`; 0 is no cap."""
 
     person: float = 0.0
@@ -88,8 +87,7 @@ def keys(lane: str, person: int) -> tuple[tuple[Scope, str], ...]:
     return ("person", str(person)), ("lane", lane), ("total", "")
 
 
-@dataclass(slots=True)
-class Today:
+class Today(Struct):
     """The costs of the newest day that anything was recorded of; whatever is older is forgotten.
 
     `spent` and `extra` (what operators added to a cap) by scope and whose it is.

@@ -11,9 +11,11 @@ import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib import util
 from pathlib import Path
+
+from msgspec import Struct
 
 from connector.distribution import UNKNOWN, installed
 from connector.environment import child_environment, plain_environment
@@ -33,8 +35,7 @@ LONGEST = 65_536
 _VERSION = re.compile(r"(?:[\w@/.-]+ )?v?[0-9]+\.[0-9]+[\w.+-]*(?: \([\w .,+-]*\))?", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """The fields of `connector.started` that need no ledger; what could not be found out is "unknown"."""
 
     version: str
@@ -50,8 +51,7 @@ class Facts:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
+class _Question(Struct, frozen=True):
     command: tuple[str, ...]
     cwd: Path
     environment: Mapping[str, str]

@@ -9,9 +9,10 @@ import contextlib
 import gc
 import importlib
 from collections.abc import Coroutine, MutableMapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from connector import chain
 from connector.check_child import refuse_unfit
@@ -37,8 +38,7 @@ UNHURRIED = 5.0
 """Seconds after which `connector.started` is told, though the start is not over yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     """What a run needs from its surroundings."""
 
     settings: Settings
@@ -48,8 +48,7 @@ class Program:
     manager: ServiceManager = field(default_factory=ServiceManager)
 
 
-@dataclass(frozen=True, slots=True)
-class Ground:
+class Ground(Struct, frozen=True):
     """What one life begins on: the state folder, its ledger and what that knew, `in_row` failed starts before it."""
 
     folder: Path

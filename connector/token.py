@@ -4,9 +4,10 @@ import codecs
 import os
 import stat
 from collections.abc import Mapping, MutableMapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
+
+from msgspec import Struct
 
 from connector.exits import Refusal
 from connector.findings import Finding
@@ -40,8 +41,7 @@ class Secret:
         raise TypeError("a secret is not to be pickled or copied")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """The token, the place it came from in words, and what is to be said about that place."""
 
     secret: Secret

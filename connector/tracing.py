@@ -1,11 +1,11 @@
 """What became of one message, told step by step with times and reasons; pure: it reads no ledger, texts are lengths."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from connector import facts
 from connector.findings import one_line
@@ -27,8 +27,7 @@ FOREIGN = frozenset({"detail"})
 """Fields with words of a provider, of pi or of its stderr: an operator may see them, redacted (CONTRACT)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(Struct, frozen=True):
     """What is recorded of one message, over all its rounds; never empty."""
 
     message: int

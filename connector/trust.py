@@ -2,8 +2,9 @@
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 import connector
 from connector.findings import Finding
@@ -14,8 +15,7 @@ from connector.token import STANDARD_INPUT
 PROGRAM_FOLDER = Path(connector.__file__).resolve().parent
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class User(Struct, frozen=True):
     """Whom the child runs as: the same user as we do."""
 
     uid: int

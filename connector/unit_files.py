@@ -1,8 +1,9 @@
 """Where systemd's units lie: finds and reads the shipped one and an installed one with its drop-ins."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 import connector
 from connector.unit_text import Unit, read
@@ -17,8 +18,7 @@ SYSTEM_UNITS = tuple(
 """Where systemd looks, the first first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Installed:
+class Installed(Struct, frozen=True):
     """The unit of one instance as systemd reads it, and the file that is not a drop-in."""
 
     unit: Unit

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 SECTION_SERVICE = "Service"
 
@@ -25,16 +26,14 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|sec|s|min|m|h|d|)\s*", re.ASCI
 _TRUTH = {"1": "yes", "true": "yes", "on": "yes", "0": "no", "false": "no", "off": "no"}
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One value of a directive, and the file it stands in."""
 
     value: str
     file: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """What holds after all files were read: by section and directive the values in order, those reset left out.
 
     A directive that was reset, and given nothing since, has one empty value: for some that says more than none at all.
@@ -51,8 +50,7 @@ class Unit:
         return (self.all(name, section) or ("",))[-1]
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
+class Drift(Struct, frozen=True):
     """A directive whose value is not the shipped one: `installed` is None, and `file` "", where it is not there."""
 
     name: str

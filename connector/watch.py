@@ -6,7 +6,8 @@ be. A gateway or a disk that is down is shown, and never a reason to be killed.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from connector.clock import Clock
 from connector.health import Health, PartName, Works
@@ -40,8 +41,7 @@ MEETINGS = (5.0, 15.0, 45.0)
 """Seconds between the attempts to get the agent's first answer; the last pause again and again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sight:
+class Sight(Struct, frozen=True):
     """Where to look at what does not tell of itself.
 
     `connected`: whether a socket to Discord stands. `overdue`: seconds by which an agent's bound has passed.

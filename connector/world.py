@@ -4,10 +4,9 @@
 are frozen values. The same facts in the same order make an equal world.
 """
 
-from dataclasses import dataclass, field
 from typing import assert_never
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from connector import facts
@@ -45,8 +44,7 @@ class Lane(Struct, frozen=True):
     sessions: tuple[Session, ...] = ()
 
 
-@dataclass(slots=True)
-class World:
+class World(Struct):
     """Everything that is not over. A round leaves when it has ended and owes no post.
 
     `stands`: of a post that is half made, how many parts stand in Discord and the newest of them. `redirects`: the

@@ -12,13 +12,13 @@ import shutil
 import signal
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self
 
 import anyio
 import anyio.lowlevel
 from anyio.abc import Process
+from msgspec import Struct
 
 from engine import processes
 from engine.processes import Identity
@@ -38,8 +38,7 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)
 Deliver = Callable[[bytes], Awaitable[None] | None]
 
 
-@dataclass(frozen=True, slots=True)
-class ChildSpec:
+class ChildSpec(Struct, frozen=True):
     """How to start a child. `kill_after` in seconds; `env` is the whole environment, but for the mark added."""
 
     command: tuple[str, ...]
@@ -49,8 +48,7 @@ class ChildSpec:
     remote: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Exit:
+class Exit(Struct, frozen=True):
     """How a generation ended: reported once, whoever asks.
 
     `code` is the exit status, or minus the signal. `expected`: a stop had begun. `swept`: descendants ended

@@ -1,6 +1,5 @@
 """What goes into an engine and what comes out: two unions of small frozen values, and the limits; no behaviour."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from msgspec import Struct
@@ -12,8 +11,7 @@ from engine.wire import Line
 SECOND = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Bounds of BEHAVIOUR §1 in nanoseconds; ``turn_limit`` 0 is none, ``dialog`` 0 cancels at once."""
 
     turn_timeout: int = 180 * SECOND

@@ -3,9 +3,9 @@
 A ``Moves`` holds the state that one step is replacing; outside that step, states are values.
 """
 
-from dataclasses import dataclass
 from typing import assert_never
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from engine import commands, runs, steering, waits
@@ -27,8 +27,7 @@ from engine.state import Condition, OpenDialog, State
 from engine.turns import ABORTS, Act, Event, Stage, Turn, look_up
 
 
-@dataclass(slots=True)
-class Moves:
+class Moves(Struct):
     """One step in the making: the state so far and the effects so far."""
 
     s: State

@@ -11,11 +11,11 @@ import signal
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import psutil
+from msgspec import Struct
 
 MARK = "PI_GENERATION"
 """Environment variable that tells whose descendant an orphan is once no parent links it to its child."""
@@ -30,16 +30,14 @@ _HAS_PROC = Path("/proc/self/stat").exists()
 _PR_SET_CHILD_SUBREAPER = 36
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """One process for ever: `started` is opaque, equal only for the same process of the same boot."""
 
     pid: int
     started: str
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One line of the process table. `began` orders starts within one boot; `dead` is a zombie."""
 
     identity: Identity

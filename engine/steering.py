@@ -4,8 +4,6 @@ A steer is open from its write to its echo, its refusal or its return. ``clear_q
 answered before it was written, so a steer whose own answer comes later is cleared once more.
 """
 
-from dataclasses import dataclass
-
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -24,8 +22,7 @@ class Steer(Struct, frozen=True):
     code: Code | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Clear:
+class Clear(Struct, frozen=True):
     """One unanswered ``clear_queue`` and the steers it can prove something of."""
 
     request: str
@@ -84,8 +81,7 @@ class Steering(Struct, frozen=True):
 NOTHING_STEERED = Steering()
 
 
-@dataclass(frozen=True, slots=True)
-class Cleared:
+class Cleared(Struct, frozen=True):
     """What one answer to ``clear_queue`` proves: what came back, and what pi must have consumed without its mark."""
 
     steering: Steering

@@ -14,9 +14,9 @@ import os
 import secrets
 import signal
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, field
 
 import anyio
+from msgspec import Struct, field
 
 from engine import processes
 from engine.processes import Identity, Row, Table, alive, send, with_descendants
@@ -29,16 +29,14 @@ Patience = Callable[[float], Awaitable[None]]
 """Waits that many seconds; `anyio.sleep` but in tests."""
 
 
-@dataclass(frozen=True, slots=True)
-class Swept:
+class Swept(Struct, frozen=True):
     """What a sweep did: how many processes it ended, and the pids of those it could not end."""
 
     ended: int
     left: tuple[int, ...] = ()
 
 
-@dataclass(eq=False, slots=True)
-class Lineage:
+class Lineage(Struct, eq=False):
     """One generation's processes, as far as seen; `mark` is the value of `processes.MARK` in its environment."""
 
     root: Identity

@@ -7,7 +7,6 @@ Laws of the table:
 * a dead stage never gives out an answer.
 """
 
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from msgspec import Struct
@@ -62,8 +61,7 @@ class Act(Enum):
     """Give the child up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """``to``: the next stage, None where the turn leaves the queue."""
 
     to: Stage | None

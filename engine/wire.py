@@ -6,23 +6,21 @@ then is malformed. Nothing behind this module holds a surrogate.
 """
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from engine.pi import Block, Known, Message, without_surrogates
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(Struct, frozen=True):
     """A JSON object whose ``type`` is not in the vocabulary."""
 
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class Malformed:
+class Malformed(Struct, frozen=True):
     """A line that is no record: why, and how many bytes it had."""
 
     reason: str

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from connector import facts
-from connector.lane_base import SECOND
 from connector.lane_events import (
     Arrived,
     Brought,
@@ -33,7 +32,7 @@ from connector.spend import Caps
 from engine import commands
 from engine import events as engine
 from engine.commands import Image
-from engine.events import Code, Outcome
+from engine.events import SECOND, Code, Outcome
 from engine.pi import Cost, Response, Usage
 from engine.state import Advice
 from tests.connector.lanes_told import Bare

@@ -1,7 +1,6 @@
 """Stories of lanes that share children, wait behind one another, or end in rare ways; see `lanes_bare_stories`."""
 
 from connector import facts
-from connector.lane_base import SECOND
 from connector.lane_events import (
     Arrived,
     ChildDown,
@@ -21,7 +20,7 @@ from connector.lane_events import (
 )
 from connector.spend import Caps
 from engine import events as engine
-from engine.events import Code, Outcome
+from engine.events import SECOND, Code, Outcome
 from engine.pi import Cost, Usage
 from engine.state import Advice
 from tests.connector.lanes_bare_stories import BareStory, answer, claim, posted, up

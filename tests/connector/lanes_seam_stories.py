@@ -1,7 +1,6 @@
 """Stories of lanes at the edges: exact bounds, late and foreign words, what happens between two steps."""
 
 from connector import facts
-from connector.lane_base import SECOND
 from connector.lane_events import (
     Arrived,
     Brought,
@@ -25,7 +24,7 @@ from connector.lane_events import (
 from engine import commands
 from engine import events as engine
 from engine.commands import Image
-from engine.events import Code, Outcome
+from engine.events import SECOND, Code, Outcome
 from engine.pi import Cost, Usage
 from engine.state import Advice
 from tests.connector.lanes_bare_stories import STATE, BareStory, answer, claim, replied, up

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from connector import facts
-from connector.lane_base import SECOND
 from connector.lane_events import (
     Arrived,
     Cancel,
@@ -23,7 +22,7 @@ from connector.lane_events import (
 )
 from engine import commands
 from engine import events as engine
-from engine.events import Code, Outcome
+from engine.events import SECOND, Code, Outcome
 from engine.state import Advice
 from tests.connector.lanes_told import Told
 from tests.machine.lanes_child import Child

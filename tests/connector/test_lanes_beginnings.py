@@ -1,8 +1,9 @@
 """What lanes and their children are before anything has happened, whole; and the rules where nobody sets any."""
 
-from connector.lane_base import SECOND, Base, Kid, LaneRules, Stand, Tail
+from connector.lane_base import Base, Kid, LaneRules, Stand, Tail
 from connector.spend import Caps
 from connector.world import World
+from engine.events import SECOND
 
 
 def test_the_rules_are_contracts_defaults() -> None:

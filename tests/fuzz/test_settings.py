@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from connector import cli
+from connector import cli_commands, run_process
 from connector.exits import ExitCode, Refusal
 from connector.service_manager import ServiceManager
 from connector.settings import Settings, sections
@@ -81,8 +81,8 @@ def assert_refused_by_commands(path: Path, environ: dict[str, str]) -> None:
     if environ:
         return  # they read the process's own
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as log:
-        assert cli._check(path, None, online=False) is ExitCode.REFUSED
-        assert cli._settled(path, None, ServiceManager()) == ExitCode.REFUSED
+        assert cli_commands._check(path, None, online=False) is ExitCode.REFUSED
+        assert run_process._settled(path, None, ServiceManager()) == ExitCode.REFUSED
     assert all(line.startswith("error: ") for line in out.getvalue().splitlines())
     (line,) = log.getvalue().splitlines()
     assert json.loads(line)["event"] == "connector.refused"
