@@ -19,8 +19,6 @@ FETCHED_IN = frozenset({Phase.WAITING, Phase.BACKOFF})
 class Files(Base):
     """The lanes and what came with messages."""
 
-    __slots__ = ()
-
     def brought(self, given: Brought) -> Round | None:
         """Files are there, or are not: the round, if it may still be written. Nothing to ask is its end."""
         self.fetching.discard(given.round)

@@ -17,8 +17,6 @@ from engine import events as engine
 class Places(Texts):
     """Where lanes stand, or do not any more."""
 
-    __slots__ = ()
-
     def outside(self, given: Rewrite | Deleted | PlaceGone) -> None:
         """What becomes of messages and their places in Discord."""
         match given:

@@ -24,8 +24,6 @@ SPREAD = SECOND // 4
 class Service(Files, Spending):
     """Serving lanes."""
 
-    __slots__ = ()
-
     def serve(self, lane: str) -> None:
         """Give the lane's next round to its child, or ask for a child, or leave it waiting with its reason."""
         if self.draining or self.stopping:

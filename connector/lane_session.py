@@ -26,8 +26,6 @@ LOST = frozenset({Code.STOPPED, Code.DOWN, Code.WEDGED, Code.EXIT, Code.RESTART}
 class Sessions(Base):
     """What lanes want of their children beside turns."""
 
-    __slots__ = ()
-
     # -- what people want ------------------------------------------------------------------------------------------
 
     def wished(self, given: Forget | Resume | ChooseModel | ChooseThinking | Errand) -> None:

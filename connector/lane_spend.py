@@ -17,8 +17,6 @@ from engine.events import SECOND
 class Spending(Sessions):
     """The lanes' accounts."""
 
-    __slots__ = ()
-
     # -- what is spent ---------------------------------------------------------------------------------------------
 
     def pay(self, kid: Kid, told: engine.Spent) -> None:

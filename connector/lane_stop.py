@@ -18,8 +18,6 @@ IN_RUN = frozenset({Phase.RUNNING, Phase.JOINED})
 class Stops(Told):
     """The lanes are told to stop."""
 
-    __slots__ = ()
-
     def stop(self, asked: StopAsked) -> None:
         """Everything that this Stop means ends now, in one transaction; the word "stop" itself ends with it."""
         word = asked.word

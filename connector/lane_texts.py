@@ -13,8 +13,6 @@ from connector.world import AT_CHILD, Phase, Round
 class Texts(Stops):
     """What their authors do to messages afterwards."""
 
-    __slots__ = ()
-
     def cancel(self, name: str) -> None:
         """Take back what waits; a running turn is left alone."""
         if (round_ := self.waiting(name)) is not None:

@@ -24,8 +24,6 @@ IDLE_WINDOW = 60 * SECOND
 class Told(Service):
     """The lanes hear from their engines."""
 
-    __slots__ = ()
-
     def says(self, given: ChildSays) -> None:
         """Everything one engine told in one step, in order."""
         kid = self.kids.get(given.lane)

@@ -62,8 +62,6 @@ class Stepped(Struct, frozen=True):
 class Lanes(Places):
     """All lanes of one connector."""
 
-    __slots__ = ()
-
     def step(self, given: Input, now: int, dice: float = 0.0) -> Stepped:
         """One input at `now` (ns, never going back); `dice` in [0, 1) is this step's jitter."""
         self.now, self.dice = max(now, self.now), dice

@@ -82,8 +82,6 @@ def step(state: State, given: Input, now: int) -> tuple[State, tuple[Effect, ...
 class Step(Reading):
     """What the connector asks, what the clock brings, and what is due next."""
 
-    __slots__ = ()
-
     # -- what people and the connector ask -------------------------------------------------------------------------
 
     def submit(self, turn: str, task: Work) -> None:

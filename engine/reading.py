@@ -39,8 +39,6 @@ def nanoseconds(milliseconds: float) -> int:
 class Reading(Moves):
     """The verbs of a step that records call for."""
 
-    __slots__ = ()
-
     def read(self, lines: tuple[Line, ...]) -> None:
         """Take a batch; pieces of streaming text cost no state of their own."""
         pieces: list[pi.Piece] = []
