@@ -125,7 +125,12 @@ def test_only_lanes_with_work_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> 
     resting = [facts.LaneKnown(str(lane), lane) for lane in range(20, 30)]
     made = world(*resting, claim(9, lane="13"), claim(8, lane="12"), claim(7), facts.Ended("7", "stopped"))
     looked, look = list[str](), World.open_in
-    monkeypatch.setattr(World, "open_in", lambda self, key: looked.append(key) or look(self, key))
+
+    def looking(self: World, key: str) -> list[Round]:
+        looked.append(key)
+        return look(self, key)
+
+    monkeypatch.setattr(World, "open_in", looking)
     assert made.at_work() == looked == ["12", "13"]
 
 
