@@ -20,7 +20,7 @@ async def lived(folder: Path) -> tuple[list[float], list[str]]:
     call_later, set_for = loop.call_later, list[float]()
 
     def calling(delay: float, callback: object, *rest: object) -> asyncio.TimerHandle:
-        if getattr(callback, "__func__", None) is Engine._rung:
+        if getattr(callback, "__func__", None) is Engine._ring:
             set_for.append(delay)
         return call_later(delay, callback, *rest)  # type: ignore[arg-type]  # handed on as it came
 
@@ -39,7 +39,7 @@ async def lived(folder: Path) -> tuple[list[float], list[str]]:
             engine._read((pi.MessageUpdate(),))
         for at in (10, 15):
             now[0] = at * SECOND
-            engine._rung()
+            engine._ring()
     finally:
         await engine.stop()
     return set_for, [effect.reason for effect in told if isinstance(effect, Wedged)]
