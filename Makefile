@@ -8,7 +8,7 @@ PIP := .venv/bin/python -m pip --quiet --disable-pip-version-check
 INSTALL := $(PIP) install --constraint $(PINS)
 PYTEST := .venv/bin/python -P -m pytest -n $(JOBS)
 
-.PHONY: install dev demo test contract system lint cover bench profile pictures
+.PHONY: install dev demo test contract system soak lint supply cover bench profile fuzz mutants pictures
 
 install: .venv/.ready
 
@@ -21,7 +21,8 @@ demo: .venv/.ready
 test: .venv/.ready-dev
 	$(PYTEST) tests --ignore=tests/contract --ignore=tests/system --ignore=tests/e2e/long $(ARGS)
 
-# The real pi, which brings its own Node, and discord.js against the fake Discord; needs npm.
+# The real pi, which brings its own Node, and discord.js against the fake Discord; needs npm. With PI_VERSION=… another pi
+# is installed beside the pinned one and looked at: how it differs is printed, and fails nothing.
 contract: .venv/.ready-dev
 	.ci/pi-install
 	.ci/discord-js-install
@@ -36,6 +37,11 @@ cover: .venv/.ready-dev
 	.venv/bin/coverage run --source=connector,engine -m pytest -p no:randomly tests/engine tests/connector tests/machine
 	.venv/bin/coverage report --skip-covered --show-missing
 
+# A million steps of the models, then 20,000 messages over 50 lanes among kills and faults: counts, and five zeros.
+# `make soak ARGS='--minutes 2'` takes about that long; a failure prints its seed.
+soak: .venv/.ready-dev
+	.venv/bin/python -P -m tests.soak.run $(ARGS)
+
 # Figures as ratios with their counterparts; needs a quiet machine and some 45 minutes, judges medians. The figures of
 # pi need `make contract` before. `make bench ARGS=--readme` then puts the tables into README.
 bench: .venv/.ready-dev
@@ -44,6 +50,17 @@ bench: .venv/.ready-dev
 # Where the time goes that is left: `make profile ARGS='deltas messages relay'`; the last one needs pi.
 profile: .venv/.ready-dev
 	.venv/bin/python -m tests.bench.profile $(ARGS)
+
+# The targets of tests/fuzz with FUZZ_TIMES times the examples of `make test`; SEED=… repeats a run.
+FUZZ_TIMES ?= 200
+SEED ?= $(shell date +%s)
+fuzz: .venv/.ready-dev
+	@echo "seed $(SEED), $(FUZZ_TIMES) times the examples"
+	FUZZ_TIMES=$(FUZZ_TIMES) $(PYTEST) tests/fuzz --hypothesis-seed=$(SEED) $(ARGS)
+
+# 500 mutants of the decisions against their own tests; `ARGS='--seed 7'` draws the same ones again.
+mutants: .venv/.ready-dev
+	PYTHONHASHSEED=0 .venv/bin/python -m tests.mutation.run $(ARGS)
 
 # The README's pictures, from runs: a conversation drawn, and the demo's page photographed by its tests, which needs
 # Chromium (.ci/browser-install).
@@ -56,6 +73,11 @@ lint: .venv/.ready-dev
 	.venv/bin/ruff check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
+
+# Before a release, by hand: the audit, wheels and types for each Python, builds that repeat, and (not with ARGS=--here)
+# the tests under a newer Debian's Python.
+supply: .venv/.ready-dev
+	.ci/supply $(ARGS)
 
 # pip itself is pinned first: the one that comes with Python 3.11 knows neither dependency groups nor constraints of a
 # build. Where Python has no ensurepip (Debian without python3-venv), the pip of the system puts pip into .venv.

@@ -8,15 +8,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
+from functools import lru_cache
 from typing import Literal, assert_never
+
+from msgspec import Struct
 
 from connector.messages import Author, Message, Place
 
 _NOBODY: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """The access settings as values. Empty `users`, `roles` and `operators` together serve nobody."""
 
     guilds: frozenset[int] = _NOBODY
@@ -29,8 +31,7 @@ class Rules:
     respond: Literal["mention", "all"] = "mention"
 
 
-@dataclass(frozen=True, slots=True)
-class Us:
+class Us(Struct, frozen=True):
     """The bot itself, and the role Discord made for it in the message's guild, where there is one."""
 
     id: int
@@ -138,10 +139,15 @@ def without_mentions(us: Us, message: Message) -> str:
         tags.append(rf"<@&{us.managed_role}>")
     if not tags:
         return message.text
-    tag = f"(?:{'|'.join(tags)})"
-    run = rf"(?P<before>[ \t]*){tag}(?:[ \t]*{tag})*(?P<after>[ \t]*)(?P<end>\n|\Z)?"
-    text, count = re.subn(run, _without, message.text)
+    text, count = _run_of(*tags).subn(_without, message.text)
     return text.strip("\n").rstrip() if count else text
+
+
+@lru_cache(maxsize=64)
+def _run_of(*tags: str) -> re.Pattern[str]:
+    """One or more of these in a row, with the blanks around them."""
+    tag = f"(?:{'|'.join(tags)})"
+    return re.compile(rf"(?P<before>[ \t]*){tag}(?:[ \t]*{tag})*(?P<after>[ \t]*)(?P<end>\n|\Z)?")
 
 
 def _without(found: re.Match[str]) -> str:

@@ -2,17 +2,17 @@
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable, Coroutine
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any
 
 from connector import chain, facts
 from connector.access import Rules, Us, admits
 from connector.backfill import Backfill
-from connector.beginning import record, recovery, refuse_start, sweep_left
+from connector.beginning import record, recovery, refuse_start
 from connector.children import Children
 from connector.clock import Clock
 from connector.dispatch import Dispatcher
+from connector.distribution import installed
 from connector.exits import ExitCode, Refusal
 from connector.fetching import Fetching
 from connector.gateway import Gateway
@@ -23,11 +23,11 @@ from connector.interactions import Hooks
 from connector.lane_effects import Quit
 from connector.lane_events import Shutdown, Tick
 from connector.lanes import Lanes, restored
-from connector.ledger import Known, Ledger, LedgerBroken
+from connector.ledger import Known, LedgerBroken
 from connector.messages import Author, Message, Place
 from connector.metrics import Meter
 from connector.outgoing import OUTBOX
-from connector.patience import opened, patiently
+from connector.patience import patiently
 from connector.people import People
 from connector.people_desk import Desk
 from connector.people_dialogs import DialogActs
@@ -37,7 +37,7 @@ from connector.ports import Connected, Disconnected
 from connector.posting import Posting
 from connector.pruning import Kept, prune_daily
 from connector.settings import nanoseconds
-from connector.starting import Ahead, Program
+from connector.starting import UNHURRIED, Ahead, Ground, Program
 from connector.watch import Sight, Watch
 from connector.wiring import access_rules, discord_options, file_tools, lane_rules, nursery, outgoing
 
@@ -48,28 +48,27 @@ LISTENING_CHECK = 120.0
 """Seconds between two comparisons of the gateway with what REST knows."""
 
 
-async def relay(program: Program, folder: Path, ahead: Ahead) -> ExitCode:
+async def relay(program: Program, ground: Ground, ahead: Ahead) -> ExitCode:
     """Relay until stopped, with the state folder's lock held; the exit code. Raises Refusal."""
-    ledger = await opened(folder, program.logs.log, program.manager.status)
-    life = Run(program, ledger, folder, ahead)
+    life = Run(program, ground, ahead)
     try:
         return await life.live()
     finally:
         await life.unserve()
-        await ledger.close()
 
 
 class Run:
     """One life of the connector on an open ledger."""
 
-    def __init__(self, program: Program, ledger: Ledger, folder: Path, ahead: Ahead) -> None:
-        self._program, self._ledger, self._folder, self._ahead = program, ledger, folder, ahead
-        self._outgoing = outgoing(program.settings, folder)
+    def __init__(self, program: Program, ground: Ground, ahead: Ahead) -> None:
+        self._program, self._ground, self._ahead = program, ground, ahead
+        self._ledger, self._folder = ground.ledger, ground.folder
+        self._outgoing = outgoing(program.settings, ground.folder)
         self._settings, self._log = program.settings, program.logs.log
         self._clock = Clock()
         self._asked = 0
         self._lost = 0
-        self._impatient = asyncio.Event()
+        self._impatient, self._started = asyncio.Event(), asyncio.Event()
         self._dispatcher: Dispatcher
         self._gateway: Gateway
         self._children: Children
@@ -77,15 +76,14 @@ class Run:
         self._watch: Callable[[], Coroutine[Any, Any, None]]
         bound, redact = self._settings.engine.turn_timeout, program.logs.redactor.text
         self._health = Watch(program.manager, self._clock, self._log, redact=redact, child_bound=bound)
-        ledger.told = self._health.recorded
+        self._ledger.told = self._health.recorded
         self.unserve: Callable[[], Awaitable[None]] = _nothing
         """Ends what `_serve` began."""
 
     async def live(self) -> ExitCode:
         """Recover, relay, and go down in order."""
-        known = await patiently(self._ledger.load, self._log, self._program.manager.status)
         try:
-            await self._begin(known)
+            await self._begin()
         except Refusal:
             raise
         except Exception as error:
@@ -93,23 +91,23 @@ class Run:
             raise
         return await self._relay()
 
-    async def _begin(self, known: Known) -> None:
+    async def _begin(self) -> None:
         """Everything up to the first event of Discord. Raises Refusal after too many failed starts."""
-        settings = self._settings
-        in_row = chain.in_a_row(known.chain, nanoseconds(settings.supervision.wedge_gap))
+        settings, known, in_row = self._settings, self._ground.known, self._ground.in_row
         rules = lane_rules(settings, self._folder / OUTBOX)
         lanes = restored(Lanes(rules=rules, in_row=in_row), known.world)
         await asyncio.to_thread(self._outgoing.sweep, lanes.world.owed)
-        version = await self._tell_start(known, lanes)
+        start = await self._start(lanes)
         self._build(lanes, known)
         self._dispatcher.spawn(self._health.run(self._sight()))
         await self._serve(lanes)
         if in_row >= settings.supervision.max_wedges:
+            await self._tell_started(start, patience=0.0)
             await refuse_start(self._gateway, self._dispatcher, in_row, settings.supervision.max_wedges)
-        await record(self._ledger, facts.Up(self._clock.now(), version), self._clock, self._log)
+        await record(self._ledger, facts.Up(self._clock.now(), installed()), self._clock, self._log)
         self._listen()
-        await sweep_left(lanes.world, self._ledger, self._clock, self._log, kill_after=settings.engine.kill_after)
         self._dispatcher.spawn(self._health.meet(self._ahead.meet))
+        self._dispatcher.spawn(self._tell_started(start))
         self._dispatcher.put(await asyncio.to_thread(recovery, lanes.world))
         self._dispatcher.spawn(self._prune())
 
@@ -188,7 +186,10 @@ class Run:
 
         def connected(event: Connected) -> None:
             self._health.connected()
-            self._log.info("connector.ready" if event.fresh else "gateway.resumed")
+            if event.fresh:
+                self._dispatcher.spawn(self._tell_ready())
+            else:
+                self._log.info("gateway.resumed")
             if event.fresh or self._clock.now() - self._lost >= LONG_RESUME:
                 backfill.begin()
                 self._dispatcher.spawn(backfill.run())
@@ -207,18 +208,24 @@ class Run:
     def _hear(self, event: Any) -> None:
         self._dispatcher.hear(event)
 
-    async def _tell_start(self, known: Known, lanes: Lanes) -> str:
-        """CONTRACT's `connector.started`; the version."""
-        found = await self._ahead.facts()
-        self._log.info(
-            "connector.started",
-            **found.fields(),
-            last_exit=chain.last_exit(known.chain),
-            wedges_in_a_row=lanes.in_row,
-            recovered=sum(round_.pending for round_ in lanes.world.rounds.values()),
-            dead=await patiently(self._ledger.dead, self._log, self._program.manager.status),
-        )
-        return found.version
+    async def _start(self, lanes: Lanes) -> dict[str, Any]:
+        """What `connector.started` tells of the ledger."""
+        return {
+            "last_exit": chain.last_exit(self._ground.known.chain),
+            "wedges_in_a_row": lanes.in_row,
+            "recovered": sum(round_.pending for round_ in lanes.world.rounds.values()),
+            "dead": await patiently(self._ledger.dead, self._log, self._program.manager.status),
+        }
+
+    async def _tell_started(self, start: Mapping[str, Any], *, patience: float = UNHURRIED) -> None:
+        """CONTRACT's `connector.started`."""
+        found = await self._ahead.facts(self._health.over, patience)
+        self._log.info("connector.started", **found.fields(), **start)
+        self._started.set()
+
+    async def _tell_ready(self) -> None:
+        await self._started.wait()
+        self._log.info("connector.ready")
 
     def _listen(self) -> None:
         """SIGTERM and SIGINT: the first asks to stop, a second one skips the draining."""

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-SECOND = 1_000_000_000
+from engine.events import SECOND
 
 _HEAD = re.compile(r"\s*(\d{3})(?::\s*|\s+|$)(.*)", re.DOTALL)
 _AMOUNT = r"(\d+(?:\.\d+)?)\s?(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)(?![a-z])"
@@ -26,6 +26,9 @@ _RESET = re.compile(
 
 _SPENT = "exceeded your current quota"
 """What the error says where its type is not told (pi 0.73.1)."""
+
+_LONGEST = 1e9
+"""Seconds; an error that names a longer wait, or a number that is none, means no less."""
 
 LIMITED = frozenset({429, 503, 529})
 
@@ -74,7 +77,7 @@ def _body(text: str) -> tuple[frozenset[str], str]:
     """The error's own type and code, and its message."""
     try:
         body = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return frozenset(), text
     if not isinstance(body, dict):
         return frozenset(), text
@@ -91,7 +94,7 @@ def wait_of(said: str) -> int:
     for match in _WAIT.finditer(said):
         amounts = _AMOUNTS.findall(match[1])
         waits.append(sum(float(amount) * _seconds(unit) for amount, unit in amounts) or float(match[1].split()[0]))
-    return int(max(waits) * SECOND)
+    return int(min(max(waits), _LONGEST) * SECOND)
 
 
 def _seconds(unit: str) -> float:

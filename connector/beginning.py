@@ -1,4 +1,4 @@
-"""What a start does before the lanes go on: ends children of an earlier life, gathers evidence, or refuses aloud."""
+"""What a start does before the lanes go on: gathers evidence, or refuses aloud."""
 
 import asyncio
 import contextlib
@@ -16,8 +16,6 @@ from connector.outbox import nonce
 from connector.ports import Part, PostLater, PostNever
 from connector.recording import DISK_PAUSE
 from connector.world import AT_CHILD, World
-from engine import processes, sweep
-from engine.processes import Identity
 
 REFUSAL_BOUND = 30.0
 """Seconds for telling the lanes that this start refuses."""
@@ -68,30 +66,6 @@ async def _say_refused(gateway: Gateway, dispatcher: Dispatcher, in_row: int) ->
                     await gateway.post(part)
     await gateway.close()
     await asyncio.gather(running, return_exceptions=True)
-
-
-async def sweep_left(world: World, ledger: Ledger, clock: Clock, log: Log, *, kill_after: float) -> None:
-    """End every child of an earlier life that still runs, with its descendants (BEHAVIOUR §6)."""
-    for child in list(world.children.values()):
-        who = Identity(child.pid, child.started)
-        swept = 0
-        if processes.alive(who):
-            swept = (await sweep.end_tree(who, kill_after=kill_after)).ended
-            log.warning(
-                "engine.exit",
-                child=child.child,
-                lane=child.lane,
-                code=-9,
-                expected=False,
-                swept=swept,
-                reason="left behind by an earlier start",
-            )
-        ended = facts.ChildEnded(child.child, 0, expected=False)
-        world.apply(ended)
-        try:
-            await ledger.commit([ended], at=clock.now())
-        except LedgerBroken as broken:  # the next start looks for it again, and finds nobody
-            log.warning("ledger.broken", reason=str(broken))
 
 
 def recovery(world: World) -> Recover:

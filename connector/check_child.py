@@ -4,7 +4,9 @@ import asyncio
 import contextlib
 import re
 import shlex
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
+from typing import Any
 
 from connector.exits import Refusal
 from connector.findings import Finding
@@ -23,6 +25,9 @@ NODE = "22.19"
 _NOTHING = "A check of pi-connector: there is nothing to do."
 _TOO_OLD = "is too old"
 _NO_MODEL = frozenset({None, "", "unknown"})
+
+End = Callable[[Coroutine[Any, Any, None]], Awaitable[None]]
+"""Sees to it that a child which has said all is stopped."""
 
 
 class _Silent(Exception):  # noqa: N818 - a state of the child
@@ -44,12 +49,12 @@ class _Examined:
 async def child_findings(spec: ChildSpec, *, bound: float, max_line: int) -> list[Finding]:
     """Return what is wrong with the child. `bound`: seconds that one answer may take."""
     try:
-        return (await _examine(spec, bound, max_line, keys=True)).findings
+        return (await _examine(spec, bound, max_line, _at_once, keys=True)).findings
     except ChildUnusable as unusable:
         return [Finding("error", KEY, unusable.reason, unusable.mend)]
 
 
-async def _examine(spec: ChildSpec, bound: float, max_line: int, *, keys: bool) -> _Examined:
+async def _examine(spec: ChildSpec, bound: float, max_line: int, end: End, *, keys: bool) -> _Examined:
     """The findings about a child that can be started. Raises ChildUnusable for one that cannot."""
     processes.become_subreaper()
     try:
@@ -67,17 +72,26 @@ async def _examine(spec: ChildSpec, bound: float, max_line: int, *, keys: bool) 
         how = f"exited with status {ended.code}" if ended.code >= 0 else f"died of signal {-ended.code}"
         return _Examined([_gone(spec, f"{how} before it answered", child.stderr_tail())], answered=False)
     finally:
-        await child.stop()
-        await talk.close()
+        await end(_put_away(child, talk))
 
 
-async def refuse_unfit(spec: ChildSpec, *, bound: float, max_line: int) -> str:
+async def _put_away(child: Child, talk: "_Talk") -> None:
+    await child.stop()
+    await talk.close()
+
+
+async def _at_once(work: Coroutine[Any, Any, None]) -> None:
+    await work
+
+
+async def refuse_unfit(spec: ChildSpec, *, bound: float, max_line: int, end: End = _at_once) -> str:
     """Raise Refusal for a child that `run` cannot use at all; return why it did not answer, if it did not.
 
-    One that exits or is silent is the lanes' business.
+    One that exits or is silent is the lanes' business. `end` is given the ending of the child, which need not be
+    waited for.
     """
     try:
-        found = await _examine(spec, bound, max_line, keys=False)
+        found = await _examine(spec, bound, max_line, end, keys=False)
     except ChildUnusable as unusable:
         raise Refusal.of((Finding("error", KEY, unusable.reason, unusable.mend),)) from unusable
     unfit = tuple(finding for finding in found.findings if finding.text.startswith(_TOO_OLD))

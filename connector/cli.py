@@ -1,302 +1,42 @@
-"""argv → settings → one of the commands → exit code; what is heavy is imported where it is used."""
+"""argv → one of the commands → exit code. `run` as the unit calls it needs no library for that; all else is typer's."""
 
-import asyncio
-import contextlib
-import faulthandler
-import gc
-import json
-import os
-import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import NoReturn
 
-import typer
-
-from connector.exits import ExitCode, ProgramEnd, Refusal
-from connector.findings import Finding
-
-if TYPE_CHECKING:  # pydantic costs more than all of `--version` and `--help`
-    from connector.logs import Logs
-    from connector.service_manager import ServiceManager
-    from connector.settings import Settings
-
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    help="pi, the coding agent, in Discord.",
-)
-
-Config = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="F", help="The configuration file; `check` says where it is looked for without."),
-]
-Instance = Annotated[
-    str | None,
-    typer.Option("--instance", metavar="NAME", help="The configuration /etc/pi-connector/NAME.toml."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object.")]
+from connector.exits import Refusal
 
 
 def main() -> NoReturn:
     """Run the command line and exit with its code (CONTRACT, Commands)."""
+    given = plain_run(sys.argv[1:])
+    if given is not None:
+        from connector import run_process  # noqa: PLC0415 - `check` and the others have no use for it yet
+
+        sys.exit(run_process.run(*given))
+    from connector.cli_commands import app  # noqa: PLC0415 - brings typer, which costs a start of `run` a tenth
+
     try:
         app()
     except Refusal as refusal:
-        _tell(refusal)
+        sys.stderr.write("".join(f"{line}\n" for line in refusal.lines()))
         code = refusal.code
     sys.exit(code)
 
 
-def _version(*, asked: bool) -> None:
-    if asked:
-        from importlib import metadata  # noqa: PLC0415 - costs more than all of the rest of --version
-
-        from connector.started import DISTRIBUTION  # noqa: PLC0415 - as above
-
-        typer.echo(metadata.version(DISTRIBUTION))
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    *,
-    version: Annotated[
-        bool, typer.Option("--version", callback=lambda asked: _version(asked=asked), is_eager=True, help="Print it.")
-    ] = False,
-) -> None:
-    del version  # its callback has done all there is to do
+def plain_run(words: Sequence[str]) -> tuple[Path | None, str | None] | None:
+    """Configuration and instance of a `run` that has nothing to be told about; None for everything else."""
+    match words:
+        case ["run"]:
+            return None, None
+        case ["run", "--config", file] if _is_value(file):
+            return Path(file), None
+        case ["run", "--instance", name] if _is_value(name):
+            return None, name
+        case _:
+            return None
 
 
-@app.command()
-def run(config: Config = None, instance: Instance = None) -> None:
-    """Connect to Discord and relay until stopped."""
-    _one_of(config, instance)
-    raise typer.Exit(_run(config, instance))
-
-
-@app.command()
-def check(
-    config: Config = None,
-    instance: Instance = None,
-    *,
-    online: Annotated[
-        bool, typer.Option("--online", help="Ask Discord, too: token, intent, permissions, clock.")
-    ] = False,
-) -> None:
-    """Look for what would stop a run; change nothing."""
-    _one_of(config, instance)
-    raise typer.Exit(_check(config, instance, online=online))
-
-
-@app.command()
-def init(
-    config: Config = None,
-    instance: Instance = None,
-    *,
-    offline: Annotated[bool, typer.Option("--offline", help="Ask Discord about nothing.")] = False,
-) -> None:
-    """Ask, explain each step at Discord, write configuration, token file and unit."""
-    from connector import init as wizard  # noqa: PLC0415 - brings the engine and an HTTP client
-
-    _one_of(config, instance)
-    wizard.run(config, instance, os.environ, offline=offline)
-
-
-@app.command()
-def demo(
-    child: Annotated[
-        Literal["fake", "pi"], typer.Option("--child", help="A scripted child, or pi with your own models.")
-    ] = "fake",
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Of the page, on 127.0.0.1; 0: any free one.")
-    ] = 0,
-    say: Annotated[
-        list[str] | None, typer.Option("--say", metavar="TEXT", help="Send it, print the answer, exit; repeatable.")
-    ] = None,
-) -> None:
-    """Try the connector in a browser against an embedded Discord, without a token."""
-    from connector import demo as demonstration  # noqa: PLC0415 - brings its own Discord
-
-    raise typer.Exit(demonstration.run(child=child, port=port, says=tuple(say or ())))
-
-
-@app.command()
-def status(config: Config = None, instance: Instance = None, *, as_json: AsJson = False) -> None:
-    """Show lanes, queues, waits, dead letters and failed starts."""
-    from connector import admin  # noqa: PLC0415 - brings the ledger
-
-    seen = admin.overview(_settings(config, instance), os.environ)
-    _show(seen.as_json() if as_json else seen.lines())
-
-
-@app.command()
-def trace(
-    message_id: Annotated[int, typer.Argument(metavar="MESSAGE_ID", min=1)],
-    config: Config = None,
-    instance: Instance = None,
-    *,
-    as_json: AsJson = False,
-) -> None:
-    """Show every recorded step of one message."""
-    from connector import admin  # noqa: PLC0415 - brings the ledger
-
-    found = admin.trace(_settings(config, instance), os.environ, message_id)
-    if found is None:
-        typer.echo(f"error: nothing is known of the message {message_id}", err=True)
-        raise typer.Exit(ExitCode.FAULT)
-    _show(found.as_json() if as_json else found.lines())
-
-
-@app.command("reset-wedges")
-def reset_wedges(config: Config = None, instance: Instance = None) -> None:
-    """Forget the failed starts in a row, so that a run may start again."""
-    from connector import admin  # noqa: PLC0415 - brings the ledger
-
-    typer.echo(admin.reset_wedges(_settings(config, instance), os.environ))
-
-
-@app.command()
-def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE")], config: Config = None, instance: Instance = None
-) -> None:
-    """Write a consistent copy of the ledger, also while a run is up."""
-    from connector import admin  # noqa: PLC0415 - brings the ledger
-
-    typer.echo(admin.backup(_settings(config, instance), os.environ, file))
-
-
-def _one_of(config: Path | None, instance: str | None) -> None:
-    if config is not None and instance is not None:
-        raise typer.BadParameter("--config and --instance exclude each other")
-
-
-def _settings(config: Path | None, instance: str | None) -> "Settings":
-    from connector.settings_load import load  # noqa: PLC0415 - brings pydantic
-
-    _one_of(config, instance)
-    return load(config, instance, os.environ)
-
-
-def _show(told: Mapping[str, Any] | list[str]) -> None:
-    if isinstance(told, Mapping):
-        typer.echo(json.dumps(told))
-    else:
-        for line in told:
-            typer.echo(line)
-
-
-def _check(config: Path | None, instance: str | None, *, online: bool) -> ExitCode:
-    """Print every finding; with an instance as its unit's user and in its environment, as far as this user may."""
-    from connector import check as checking  # noqa: PLC0415 - brings the engine
-    from connector import check_as, check_online  # noqa: F401, PLC0415 - another user may not be able to read it later
-    from connector.hidden import hide_process  # noqa: PLC0415 - as in _run
-
-    hide_process()
-    findings: tuple[Finding, ...] = ()
-    handed = None
-    try:
-        if instance is not None:
-            shoes = check_as.step_in(instance, os.environ)
-            findings, handed = shoes.findings, shoes.token
-        settings = _settings(config, instance)
-        if instance is not None:
-            findings += tuple(shoes.of_settings(settings))
-        findings += asyncio.run(checking.check(settings, os.environ, online=online, handed=handed))
-    except Refusal as refusal:
-        findings += refusal.findings
-    for finding in findings:
-        typer.echo(finding.line())
-    if not findings:
-        typer.echo("ok")
-    bad = any(finding.level == "error" for finding in findings)
-    return ExitCode.REFUSED if bad else ExitCode.STOPPED
-
-
-def _tell(refusal: Refusal) -> None:
-    for line in refusal.lines():
-        typer.echo(line, err=True)
-
-
-def _run(config: Path | None, instance: str | None) -> int:
-    """The process of `run`: signals, secrets and the log first, then the connector; its exit code."""
-    faulthandler.enable(2)  # every thread's stack, also when the watchdog of systemd sends SIGABRT
-    for signum in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(signum, _stop_early)
-    gc.disable()  # it would go through what the imports bring ten times over, and all of that stays; `starting` ends it
-    from connector.hidden import hide_process  # noqa: PLC0415 - only run reads a token for long
-    from connector.service_manager import ServiceManager  # noqa: PLC0415 - only run tells systemd anything
-
-    hide_process()
-    with contextlib.closing(ServiceManager.of(os.environ)) as manager:
-        return _settled(config, instance, manager)
-
-
-def _settled(config: Path | None, instance: str | None, manager: "ServiceManager") -> int:
-    """Settings and log, then the connector itself."""
-    with _hidden("rich"):  # structlog brings it along wherever it is installed; our console lines need none of it
-        import structlog  # noqa: F401, PLC0415 - for the line below
-    from connector.logs import Logs  # noqa: PLC0415 - brings structlog
-    from connector.settings import LogSettings  # noqa: PLC0415 - brings pydantic
-    from connector.settings_load import load  # noqa: PLC0415 - as above
-
-    try:
-        settings = load(config, instance, os.environ)
-    except Refusal as refusal:
-        with Logs(LogSettings(), sys.stderr) as logs:
-            return _refused(logs, refusal, manager)
-    with Logs(settings.log, sys.stderr) as logs:
-        return _relay(settings, logs, manager)
-
-
-@contextlib.contextmanager
-def _hidden(module: str) -> Iterator[None]:
-    """What is imported meanwhile finds this module not installed, unless it is there already."""
-    if module in sys.modules:
-        yield
-        return
-    sys.modules[module] = None  # type: ignore[assignment]  # what Python itself takes for "there is none"
-    try:
-        yield
-    finally:
-        del sys.modules[module]
-
-
-def _stop_early(_signum: int, _frame: object) -> NoReturn:
-    """Until the connector listens itself, a stop needs nothing but the way out."""
-    raise SystemExit(ExitCode.STOPPED)
-
-
-def _relay(settings: "Settings", logs: "Logs", manager: "ServiceManager") -> int:
-    from connector.token import read_token  # noqa: PLC0415 - as in _run
-
-    try:
-        token = read_token(settings, os.environ)
-        logs.redactor.add(token.secret.reveal())
-        from connector.starting import Program  # noqa: PLC0415 - brings the engine
-        from connector.starting import run as relay  # noqa: PLC0415 - as above
-
-        return asyncio.run(relay(Program(settings, token, os.environ, logs, manager)))
-    except Refusal as refusal:
-        return _refused(logs, refusal, manager)
-    except ProgramEnd as end:
-        logs.log.error("connector.stopped", code=end.code, reason=end.reason)  # noqa: TRY400 - it says why itself
-        return end.code
-    except SystemExit:
-        logs.log.info("connector.stopped", code=ExitCode.STOPPED, reason="asked to stop before it was up")
-        return ExitCode.STOPPED
-    except Exception as error:  # whatever it is: it is logged here, and ends the program
-        logs.log.exception("connector.stopped", code=ExitCode.FAULT, reason=f"internal fault: {error!r}")
-        manager.status(logs.redactor.text(f"Failed: internal fault: {error!r}"))
-        return ExitCode.FAULT
-
-
-def _refused(logs: "Logs", refusal: Refusal, manager: "ServiceManager") -> int:
-    manager.status(logs.redactor.text(f"Refused: {refusal.reason}; {refusal.mend}"))
-    logs.log.error("connector.refused", reason=refusal.reason, mend=refusal.mend)
-    if sys.stderr.isatty():
-        _tell(refusal)  # for a person; elsewhere standard error holds one JSON object a line, and nothing else
-    return refusal.code
+def _is_value(word: str) -> bool:
+    return bool(word) and not word.startswith("-")

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import aiohttp
 
-from connector.started import DISTRIBUTION
+from connector.distribution import DISTRIBUTION
 from connector.token import Secret
 
 BOUND = 30.0

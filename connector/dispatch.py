@@ -7,8 +7,10 @@ disk; while the disk refuses them, everything waits and the people who write are
 import asyncio
 import random
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, assert_never
+
+import msgspec
 
 from connector import facts
 from connector.asking import Asking
@@ -36,7 +38,7 @@ from connector.lane_events import (
 from connector.lanes import Lanes, Stepped
 from connector.messages import Message
 from connector.outbox_moves import Told
-from connector.performing import Hands, Parts, Performing, Rank, rank
+from connector.performing import BREATH, Hands, Parts, Performing, Rank, rank
 from connector.ports import (
     Changed,
     ChannelGone,
@@ -52,6 +54,7 @@ from connector.posting import Posting
 from connector.recording import Recording
 from connector.showing import Showing
 from connector.threads import Threads
+from engine.events import SECOND
 
 CARD_DELAY = 1.2
 """Seconds after which a turn gets a card; a shorter one is its answer alone."""
@@ -76,6 +79,7 @@ class Dispatcher:
         self._inbox: list[Input | Said | Changed | Gone | _Asked] = []
         self._news = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
+        self._due = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._recent: dict[int, None] = {}
         self._recording = Recording(parts.ledger, parts.discord, parts.clock, parts.log, self.spawn)
@@ -212,7 +216,7 @@ class Dispatcher:
                 answer.set_result(step)
 
     async def _perform(self, effects: Iterable[Effect]) -> None:
-        """Each in its rank; the requests of signs are on their way before what follows them."""
+        """Each in its rank; the requests of posts and signs are on their way before what follows them."""
         ranked: dict[Rank, list[Effect]] = {order: [] for order in Rank}
         for effect in effects:
             ranked[rank(effect)].append(effect)
@@ -221,10 +225,14 @@ class Dispatcher:
                 self.asking.flush()
                 self._showing.flush()
                 self._arm()
-            if group and ((order is Rank.WORK and ranked[Rank.LIFE]) or order is Rank.RECORD):
+            if order is Rank.COURTESY and ranked[Rank.LIFE]:
+                await asyncio.sleep(BREATH)
+            elif group and order is Rank.RECORD:
                 await asyncio.sleep(0)
             for effect in group:
                 self._performing.perform(effect)
+            if order is Rank.WORK and group:
+                self.posting.flush()
 
     def _lose(self) -> None:
         """We leave, and the disk refuses: the next start decides of what could not be recorded."""
@@ -264,7 +272,7 @@ class Dispatcher:
                 self.asking.gone(messages)
                 return [self._step(Deleted(message, message in known)) for message in messages]
             case Brought():
-                return [self._step(replace(given, advice=self.children.advise(given.lane)))]
+                return [self._step(msgspec.structs.replace(given, advice=self.children.advise(given.lane)))]
             case _Asked(asked, answer):
                 step = self._step(asked)
                 self._asked.append((answer, step))
@@ -290,8 +298,7 @@ class Dispatcher:
     def _said(self, message: Message, known: frozenset[int]) -> list[Stepped]:
         if message.id in known or message.id in self._recent:
             return []
-        place = knows(message.place, self.lanes.world.lane(message.place.lane).thread_of)
-        message = replace(message, place=place)
+        message = self._placed(message)
         given, ignored = self._parts.hearing.of_message(message, self._parts.us(message), self._parts.clock.now())
         if ignored is None:
             self._recent[message.id] = None
@@ -299,10 +306,15 @@ class Dispatcher:
                 del self._recent[next(iter(self._recent))]
         else:
             level = self._parts.log.info if ignored.addressed else self._parts.log.debug
-            level("message.ignored", message_id=message.id, lane=place.lane, reason=str(ignored.reason))
+            level("message.ignored", message_id=message.id, lane=message.place.lane, reason=str(ignored.reason))
         if isinstance(given, Arrived):
-            given = replace(given, advice=self.children.advise(given.claim.lane))
+            given = Arrived(given.claim, self.children.advise(given.claim.lane), given.refusal)
         return [self._step(given)]
+
+    def _placed(self, message: Message) -> Message:
+        """The message, its place marked as ours where we opened that thread."""
+        place = knows(message.place, self.lanes.world.lane(message.place.lane).thread_of)
+        return message if place is message.place else msgspec.structs.replace(message, place=place)
 
     def _changed(self, message: Message, known: frozenset[int]) -> list[Stepped]:
         """An edit of a waiting message changes it; one that first addresses us is a new message, once.
@@ -313,7 +325,7 @@ class Dispatcher:
         rounds = [name for name, one in self._rounds.items() if (one.message, one.author) == mine]
         if not rounds:
             return self._said(message, known)
-        message = replace(message, place=knows(message.place, self.lanes.world.lane(message.place.lane).thread_of))
+        message = self._placed(message)
         heard, _ = self._parts.hearing.of_message(message, self._parts.us(message), self._parts.clock.now())
         text = heard.claim.text if isinstance(heard, Arrived) and not heard.refusal else ""
         return [self._step(Rewrite(name, text)) for name in rounds if text or name == own]
@@ -357,10 +369,16 @@ class Dispatcher:
     # -- time ------------------------------------------------------------------------------------------------------
 
     def _arm(self) -> None:
+        """The timer stands at the lanes' deadline, or before it: a tick that comes early changes nothing."""
+        due = self.lanes.deadline()
+        if due is None or (self._timer is not None and self._due <= due):
+            return
         if self._timer is not None:
             self._timer.cancel()
-            self._timer = None
-        due = self.lanes.deadline()
-        if due is not None:
-            wait = max(0, due - self._parts.clock.now()) / 1e9
-            self._timer = asyncio.get_running_loop().call_later(wait, self.put, Tick())
+        self._due = due
+        wait = max(0, due - self._parts.clock.now()) / SECOND
+        self._timer = asyncio.get_running_loop().call_later(wait, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        self.put(Tick())

@@ -161,7 +161,12 @@ class _Message:
             await asyncio.to_thread(self._inbox.discard, part)
 
     async def _download(self, session: aiohttp.ClientSession, address: str, part: Path) -> None:
-        file = cast("BinaryIO", await asyncio.to_thread(part.open, "wb"))
+        opening = asyncio.ensure_future(asyncio.to_thread(part.open, "wb"))
+        try:
+            file = cast("BinaryIO", await asyncio.shield(opening))
+        except asyncio.CancelledError:
+            (await opening).close()  # a thread does not hear of it, and leaves an open file
+            raise
         try:
             await download(
                 session,

@@ -18,6 +18,7 @@ from connector import gateway_facts as read
 from connector.gateway_facts import Json
 from connector.gateway_files import same_files
 from connector.gateway_lookups import Lookups
+from connector.gateway_values import snowflake
 from connector.logs import Log
 from connector.messages import Attachment, Message, Place
 from connector.ports import Button, Control, Controls, Menu, Part, PostLater, PostNever, PostOther
@@ -28,6 +29,7 @@ REACTION = MESSAGE + "/reactions/{emoji}/@me"
 CHANNEL = "/channels/{channel_id}"
 
 _BANNED = 60.0
+_DAY = 86_400.0
 _PAGE = 100
 _LOOK = 10
 _ARCHIVED = 50083
@@ -52,10 +54,19 @@ class Wire:
     def __init__(self, client: Callable[[], discord.Client | None], log: Log, limit: float) -> None:
         self._client, self._log, self.limit = client, log, limit
 
-    async def ask(self, method: str, path: str, *, limit: float | None = None, **wanted: Any) -> Any:
-        """The reply's JSON. `wanted`: the path's parameters by name, and `json`, `params`, `form`, `files`, `metadata`.
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        limit: float | None = None,
+        read: Callable[[Any], Any] = lambda reply: reply,
+        **wanted: Any,
+    ) -> Any:
+        """What `read` makes of the reply's JSON; a reply that it cannot read is half of one, and no answer yet.
 
-        Raises PostLater or PostNever; the latter's `code` is Discord's.
+        `wanted`: the path's parameters by name, and `json`, `params`, `form`, `files`, `metadata`. Raises PostLater or
+        PostNever; the latter's `code` is Discord's.
         """
         client = self._client()
         if client is None:
@@ -63,10 +74,12 @@ class Wire:
         sent = {name: wanted.pop(name) for name in ("json", "params", "form", "files") if name in wanted}
         try:
             async with asyncio.timeout(limit or self.limit):
-                return await client.http.request(Route(method, path, **wanted), **sent)
+                return read(await client.http.request(Route(method, path, **wanted), **sent))
+        except (PostLater, PostNever):
+            raise  # what was read says so itself
         except Exception as error:
-            # discord.py may raise more than it says (a closed session, a rate limit without its number); the caller
-            # is promised two errors, and "it may stand there or not" is true of all of them.
+            # discord.py may raise more than it says (a closed session, a rate limit without its number), and so may
+            # `read`; the caller is promised two errors, and "it may stand there or not" is true of all of them.
             found = translated(error)
             if found is None:
                 self._log.warning("discord.call_failed", route=f"{method} {path}", exc_info=True)
@@ -78,7 +91,7 @@ def translated(error: Exception) -> PostLater | PostNever | None:
     """What a failed request means; None for an error that no request should raise."""
     match error:
         case discord.RateLimited():
-            return PostLater("rate limited", error.retry_after)
+            return PostLater("rate limited", _bounded(error.retry_after))
         case discord.HTTPException(status=429):
             return PostLater("rate limited", _retry_after(error))
         case discord.HTTPException(status=status) if status >= 500 or status in (401, 408):
@@ -88,6 +101,8 @@ def translated(error: Exception) -> PostLater | PostNever | None:
             return PostNever(f"{error.status} {error.text} (code {error.code})", error.code)
         case TimeoutError():
             return PostLater("no reply in time")
+        case RuntimeError() if str(error) == "Session is closed":  # aiohttp's only sign that we are on our way out
+            return PostLater("not logged in")
         case aiohttp.ClientError() | OSError():
             return PostLater(f"{type(error).__name__}: {error}")
         case _:
@@ -97,9 +112,14 @@ def translated(error: Exception) -> PostLater | PostNever | None:
 def _retry_after(error: discord.HTTPException) -> float:
     """Cloudflare's limit names its end in a header, if at all."""
     try:
-        return float(error.response.headers["Retry-After"])
+        return _bounded(float(error.response.headers["Retry-After"]))
     except (KeyError, ValueError):
         return _BANNED
+
+
+def _bounded(after: float) -> float:
+    """A wait that Discord named; one that is no number, negative or longer than a day is none that it means."""
+    return after if 0 <= after <= _DAY else _BANNED
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,17 +142,19 @@ class Calls:
         Raises PostOther where what came back is not what was sent.
         """
         try:
-            reply = await self._post(part, part.reply_to)
+            return await self._post(part, part.reply_to)
         except PostNever as error:
             if error.code == _ARCHIVED:
                 await self._unarchive(part.channel)
                 raise PostLater("the thread was archived and is opened again") from error
             if not part.reply_to or not _about_reply(error):
                 raise
-            reply = await self._post(part, 0)
-        return _id_of(reply, part)
+            return await self._post(part, 0)
 
-    async def _post(self, part: Part, reply_to: int) -> Any:
+    async def _post(self, part: Part, reply_to: int) -> int:
+        def stands(reply: Any) -> int:
+            return _id_of(reply, part)
+
         payload: dict[str, Any] = {
             "content": part.content,
             "nonce": part.nonce,
@@ -149,7 +171,8 @@ class Calls:
         if part.buttons:
             payload["components"] = rows(part.buttons)
         if not part.files:
-            return await self._wire.ask("POST", MESSAGES, channel_id=part.channel, json=payload)
+            posted = await self._wire.ask("POST", MESSAGES, channel_id=part.channel, json=payload, read=stands)
+            return int(posted)
         payload["attachments"] = [{"id": n, "filename": one.name} for n, one in enumerate(part.files)]
         files = [discord.File(io.BytesIO(one.data), one.name) for one in part.files]
         form: list[dict[str, Any]] = [{"name": "payload_json", "value": json.dumps(payload)}]
@@ -157,7 +180,10 @@ class Calls:
             kind = mimetypes.guess_type(one.name)[0] or "application/octet-stream"
             form.append({"name": f"files[{n}]", "value": file.fp, "filename": one.name, "content_type": kind})
         limit = self._wire.limit + sum(one.length for one in part.files) / _SLOWEST
-        return await self._wire.ask("POST", MESSAGES, channel_id=part.channel, form=form, files=files, limit=limit)
+        posted = await self._wire.ask(
+            "POST", MESSAGES, channel_id=part.channel, form=form, files=files, limit=limit, read=stands
+        )
+        return int(posted)
 
     async def _unarchive(self, channel: int) -> None:
         await self._wire.ask("PATCH", CHANNEL, channel_id=channel, json={"archived": False})
@@ -252,7 +278,9 @@ class Calls:
 
     async def _page(self, channel: int, **params: int) -> "_Page":
         """A hundred messages, oldest first; what is malformed among them is left out."""
-        page = await self._wire.ask("GET", MESSAGES, channel_id=channel, params={"limit": _PAGE, **params})
+        page: list[Any] = await self._wire.ask(
+            "GET", MESSAGES, channel_id=channel, params={"limit": _PAGE, **params}, read=_listed
+        )
         whole = sorted((data for data in page if _readable(data)), key=lambda data: int(data["id"]))
         if len(whole) < len(page):
             self._log.warning("gateway.malformed", kind="history", count=len(page) - len(whole))
@@ -263,14 +291,18 @@ class Calls:
         """Open a thread on a message, or find the one that a lost reply left there: its id (the message's own)."""
         payload = {"name": name[:_THREAD_NAME].strip() or "pi", "auto_archive_duration": _ARCHIVE_MINUTES}
         try:
-            reply = await self._wire.ask(
-                "POST", MESSAGE + "/threads", channel_id=channel, message_id=message, json=payload
+            await self._wire.ask(
+                "POST",
+                MESSAGE + "/threads",
+                channel_id=channel,
+                message_id=message,
+                json=payload,
+                read=self._lookups.learn,
             )
         except PostNever as error:
             if error.code != _THREAD_EXISTS:
                 raise
-            reply = await self._wire.ask("GET", CHANNEL, channel_id=message)
-        self._lookups.learn(reply)
+            await self._wire.ask("GET", CHANNEL, channel_id=message, read=self._lookups.learn)
         return message
 
 
@@ -305,12 +337,19 @@ def _plain(text: str) -> str:
     return re.sub(r"[ \t]+(?=\n)", "", text.replace("\r\n", "\n").replace("\r", "\n")).strip()
 
 
+def _listed(reply: Any) -> list[Any]:
+    if not isinstance(reply, list):
+        raise PostLater("Discord's reply is no list")
+    return reply
+
+
 def _id_of(reply: Any, part: Part) -> int:
     if not isinstance(reply, Mapping) or "id" not in reply:
         raise PostLater("Discord's reply is no message")
+    message = snowflake(reply["id"])
     if not same(str(reply.get("content", "")), part.content):
-        raise PostOther("Discord's reply is another message", int(reply["id"]))
-    return int(reply["id"])
+        raise PostOther("Discord's reply is another message", message)
+    return message
 
 
 def _about_reply(error: PostNever) -> bool:
@@ -322,6 +361,8 @@ def _readable(data: Any) -> bool:
     """Whether a message of the history can be read."""
     try:
         read.message(data, Place(0, ""), us=0)
+        if data.get("member") is not None:
+            read.member_roles(data["member"], 0)
         return isinstance(data["type"], int)
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except read.MALFORMED:
         return False

@@ -7,9 +7,13 @@ where we do not look breaks nothing.
 from collections.abc import Mapping
 from typing import Any
 
+from connector.gateway_values import count, maybe_snowflake, snowflake, text
 from connector.messages import Attachment, Author, Forward, Message, Place, Reply
 
 Json = Mapping[str, Any]
+
+MALFORMED = (KeyError, TypeError, ValueError, AttributeError)
+"""What reading a payload raises that is not as Discord says."""
 
 _EPOCH_MS = 1_420_070_400_000
 _SPOKEN = frozenset({0, 19, 20, 23})
@@ -34,32 +38,32 @@ def author(data: Json, *, us: int, roles: frozenset[int] = frozenset()) -> Autho
     """Who wrote a message payload; a webhook is known by its own id, our own answers to interactions by ours."""
     user = data["author"]
     webhook = data.get("webhook_id")
-    if webhook is not None and int(user["id"]) != us:
-        return Author(int(webhook), user.get("username") or "", bot=True, webhook=True)
+    if webhook is not None and snowflake(user["id"]) != us:
+        return Author(snowflake(webhook), text(user.get("username") or ""), bot=True, webhook=True)
     return person(user, data.get("member"), roles=roles)
 
 
 def person(user: Json, member: Json | None = None, *, roles: frozenset[int] = frozenset()) -> Author:
     """A user payload as an author, under the name the guild knows him by."""
     name = (member or {}).get("nick") or user.get("global_name") or user.get("username") or ""
-    return Author(int(user["id"]), name, bot=bool(user.get("bot", False)), roles=roles)
+    return Author(snowflake(user["id"]), text(name), bot=bool(user.get("bot", False)), roles=roles)
 
 
 def member_roles(member: Json, guild: int) -> frozenset[int]:
     """The roles of a member payload; everybody holds the guild's own, whose id is the guild's."""
-    return frozenset({guild, *map(int, member.get("roles", ()))})
+    return frozenset({guild, *map(snowflake, member.get("roles", ()))})
 
 
 def message(data: Json, place: Place, *, us: int, roles: frozenset[int] = frozenset()) -> Message:
-    """A message payload, of an event or of the history, as a fact. KeyError or the like: the payload is malformed."""
-    number = int(data["id"])
+    """A message payload, of an event or of the history, as a fact. One of `MALFORMED`: the payload is."""
+    number = snowflake(data["id"])
     return Message(
         id=number,
         place=place,
         author=author(data, us=us, roles=roles),
-        text=data["content"],
-        mentions=frozenset(int(user["id"]) for user in data.get("mentions", ())),
-        role_mentions=frozenset(map(int, data.get("mention_roles", ()))),
+        text=text(data["content"]),
+        mentions=frozenset(snowflake(user["id"]) for user in data.get("mentions", ())),
+        role_mentions=frozenset(map(snowflake, data.get("mention_roles", ()))),
         everyone=bool(data.get("mention_everyone", False)),
         reply=_reply(data, us),
         forwards=_forwards(data),
@@ -72,19 +76,19 @@ def referred(data: Json) -> int | None:
     """The id of the message that a message payload replies to."""
     reference = data.get("message_reference") or {}
     found = reference.get("message_id")
-    return None if found is None or reference.get("type", 0) == _FORWARD else int(found)
+    return None if found is None or reference.get("type", 0) == _FORWARD else snowflake(found)
 
 
 def place(data: Json, *, us: int) -> Place:
     """A channel payload as a place."""
-    number, kind = int(data["id"]), data["type"]
+    number, kind = snowflake(data["id"]), data["type"]
     if kind in _PRIVATE:
         return Place(number, "private", kind="private")
-    guild = _maybe(data.get("guild_id"))
+    guild, name = maybe_snowflake(data.get("guild_id")), text(data.get("name") or "")
     if kind in _THREADS:
-        ours = _maybe(data.get("owner_id")) == us
-        return Place(number, data.get("name") or "", guild, _maybe(data.get("parent_id")), kind="thread", ours=ours)
-    return Place(number, data.get("name") or "", guild)
+        ours = maybe_snowflake(data.get("owner_id")) == us
+        return Place(number, name, guild, maybe_snowflake(data.get("parent_id")), kind="thread", ours=ours)
+    return Place(number, name, guild)
 
 
 def can_write(member: Json | None, place: Place) -> bool:
@@ -92,7 +96,7 @@ def can_write(member: Json | None, place: Place) -> bool:
     if member is None or "permissions" not in member:
         return True
     needed = _SEND_IN_THREADS if place.kind == "thread" else _SEND
-    return bool(int(member["permissions"]) & (needed | _ADMINISTRATOR))
+    return bool(int(text(member["permissions"])) & (needed | _ADMINISTRATOR))
 
 
 def _reply(data: Json, us: int) -> Reply | None:
@@ -101,21 +105,23 @@ def _reply(data: Json, us: int) -> Reply | None:
     if referred(data) is None or not target:
         return None
     who = author(target, us=us)
-    text = target.get("content") or "\n".join(forward.text for forward in _forwards(target))
-    return Reply(int(target["id"]), who.id, who.name, text, to_us=who.id == us)
+    said = text(target.get("content") or "\n".join(forward.text for forward in _forwards(target)))
+    return Reply(snowflake(target["id"]), who.id, who.name, said, to_us=who.id == us)
 
 
 def _forwards(data: Json) -> tuple[Forward, ...]:
     snapshots = (snapshot["message"] for snapshot in data.get("message_snapshots") or ())
-    return tuple(Forward(inner.get("content") or "", _attachments(inner)) for inner in snapshots)
+    return tuple(Forward(text(inner.get("content") or ""), _attachments(inner)) for inner in snapshots)
 
 
 def _attachments(data: Json) -> tuple[Attachment, ...]:
     return tuple(
-        Attachment(int(one["id"]), one["filename"], one["size"], one.get("content_type"), one["url"])
+        Attachment(
+            snowflake(one["id"]),
+            text(one["filename"]),
+            count(one["size"]),
+            text(one.get("content_type") or "") or None,
+            text(one["url"]),
+        )
         for one in data.get("attachments") or ()
     )
-
-
-def _maybe(snowflake: str | int | None) -> int | None:
-    return None if snowflake is None else int(snowflake)

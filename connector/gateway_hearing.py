@@ -9,12 +9,14 @@ from connector.gateway_lookups import Lookups
 from connector.gateway_order import Order
 from connector.gateway_pauses import Clock
 from connector.gateway_texts import Texts
+from connector.gateway_values import maybe_snowflake, snowflake
 from connector.interactions import Interactions
 from connector.logs import Log
 from connector.messages import Author, Place
 from connector.ports import Changed, ChannelGone, Connected, Disconnected, Gone, Heard, Said
+from engine.events import SECOND
 
-_GAP_NS = 60 * 1_000_000_000
+_GAP_NS = 60 * SECOND
 
 
 class Hearing:
@@ -89,11 +91,11 @@ class Hearing:
             case "MESSAGE_UPDATE":
                 self._when_ready(lambda: self._changed(data))
             case "MESSAGE_DELETE":
-                self._when_ready(lambda: self._gone(int(data["channel_id"]), (int(data["id"]),)))
+                self._when_ready(lambda: self._gone(snowflake(data["channel_id"]), (snowflake(data["id"]),)))
             case "MESSAGE_DELETE_BULK":
-                self._when_ready(lambda: self._gone(int(data["channel_id"]), tuple(map(int, data["ids"]))))
+                self._when_ready(lambda: self._gone(snowflake(data["channel_id"]), tuple(map(snowflake, data["ids"]))))
             case "CHANNEL_DELETE" | "THREAD_DELETE":
-                self._when_ready(lambda: self._channel_gone(int(data["id"])))
+                self._when_ready(lambda: self._channel_gone(snowflake(data["id"])))
             case "INTERACTION_CREATE":
                 # Not held: it is acknowledged at once, and only what it tells waits (`behind`).
                 self.interactions.take(data)
@@ -113,7 +115,7 @@ class Hearing:
         self._message(data, Said)
 
     def _changed(self, data: Json) -> None:
-        if read.spoken(data) and self._texts.changed(data) and int(data["author"]["id"]) != self._us():
+        if read.spoken(data) and self._texts.changed(data) and snowflake(data["author"]["id"]) != self._us():
             self._message(data, Changed)
 
     def _message(self, data: Json, fact: Callable[[Any], Said | Changed]) -> None:
@@ -121,9 +123,8 @@ class Hearing:
             self.tell(fact(read.message(data, place, us=self._us(), roles=roles)))
 
         writer = read.author(data, us=self._us())
-        guild = data.get("guild_id")
-        where = None if guild is None else int(guild)
-        self._in_order(int(data["channel_id"]), where, writer, data.get("member"), then)
+        where = maybe_snowflake(data.get("guild_id"))
+        self._in_order(snowflake(data["channel_id"]), where, writer, data.get("member"), then)
 
     def _channel_gone(self, channel: int) -> None:
         """Behind what was said there."""

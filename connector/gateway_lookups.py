@@ -11,18 +11,27 @@ from connector.gateway_facts import Json
 from connector.gateway_pauses import Clock
 from connector.messages import Place
 from connector.ports import PostNever
+from engine.events import SECOND
 
 _Channel = discord.abc.GuildChannel | discord.Thread
 
 _KEPT = 2_000
-_ROLES_NS = 60 * 1_000_000_000
+_ROLES_NS = 60 * SECOND
 
 
 class Ask(Protocol):
     """`Wire.ask`."""
 
-    async def __call__(self, method: str, path: str, *, limit: float | None = None, **wanted: Any) -> Any:
-        """The reply's JSON; raises PostLater or PostNever."""
+    async def __call__(
+        self,
+        method: str,
+        path: str,
+        *,
+        limit: float | None = None,
+        read: Callable[[Any], Any] = lambda reply: reply,
+        **wanted: Any,
+    ) -> Any:
+        """What `read` makes of the reply's JSON; raises PostLater or PostNever."""
         ...
 
 
@@ -57,7 +66,7 @@ class Lookups:
 
     async def place(self, channel: int) -> Place:
         """The place of a channel id, asked for where it is not known."""
-        return self._cached(channel) or self._places.get(channel) or self.learn(await self._channel(channel))
+        return self._cached(channel) or self._places.get(channel) or await self._asked_place(channel)
 
     async def event_place(self, channel: int, guild: int | None) -> Place:
         """The place of an event; one that Discord will not describe is an unknown channel of its guild."""
@@ -67,8 +76,8 @@ class Lookups:
             # Without its parent no list of channels admits it, and without such a list it needs none.
             return Place(channel, "", guild)
 
-    async def _channel(self, channel: int) -> Json:
-        found: Json = await self._ask("GET", "/channels/{channel_id}", channel_id=channel)
+    async def _asked_place(self, channel: int) -> Place:
+        found: Place = await self._ask("GET", "/channels/{channel_id}", channel_id=channel, read=self.learn)
         return found
 
     def learn(self, channel: Json) -> Place:
@@ -159,8 +168,13 @@ class Lookups:
         if known is not None:
             return known
         try:
-            member = await self._ask("GET", "/guilds/{guild_id}/members/{user_id}", guild_id=guild, user_id=user)
-            held = read.member_roles(member, guild)
+            held: frozenset[int] = await self._ask(
+                "GET",
+                "/guilds/{guild_id}/members/{user_id}",
+                guild_id=guild,
+                user_id=user,
+                read=lambda member: read.member_roles(member, guild),
+            )
         except PostNever:
             held = frozenset()  # no member there
         self._held[user, guild] = (self._clock.now_ns(), held)

@@ -3,6 +3,7 @@
 from collections import OrderedDict
 
 from connector.gateway_facts import Json
+from connector.gateway_values import snowflake
 
 _KEPT = 5_000
 
@@ -15,7 +16,7 @@ class Texts:
 
     def heard(self, data: Json) -> None:
         """A message payload was seen."""
-        self._keep(int(data["id"]), hash(data["content"]))
+        self._keep(snowflake(data["id"]), hash(data["content"]))
 
     def changed(self, data: Json) -> bool:
         """Whether an update is an edit: an `edited_timestamp`, and a text that is not the last known one.
@@ -25,7 +26,7 @@ class Texts:
         """
         if data.get("edited_timestamp") is None or "content" not in data:
             return False
-        number, text = int(data["id"]), hash(data["content"])
+        number, text = snowflake(data["id"]), hash(data["content"])
         known = self._texts.get(number)
         self._keep(number, text)
         return known != text

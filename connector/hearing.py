@@ -1,7 +1,9 @@
 """What a Discord event means for the lanes: access rules, the claim, the text the child will see; it keeps no state."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from connector import header, notices
 from connector.access import Ignore, Prompt, Rules, StopWord, Us, judge

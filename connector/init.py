@@ -3,7 +3,6 @@
 It runs nothing as root, overwrites nothing without asking, and writes nothing before the last question.
 """
 
-import asyncio
 import grp
 import os
 import pwd
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from connector import init_words as words
+from connector import loop
 from connector.check import check
 from connector.exits import Refusal
 from connector.findings import Finding
@@ -179,7 +179,7 @@ def _check(asker: Asker, config: Path, environ: MutableMapping[str, str], *, onl
     """What `check` says of what is there now; the wizard has done its part whatever that is."""
     found: tuple[Finding, ...]
     try:
-        found = asyncio.run(check(load(config, None, environ), environ, online=online))
+        found = loop.run(check(load(config, None, environ), environ, online=online))
     except Refusal as refusal:
         found = refusal.findings
     asker.say(f"pi-connector check{' --online' if online else ''} says:")

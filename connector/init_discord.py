@@ -1,11 +1,11 @@
 """`init` and Discord: whether token and ids are good, and whose the application is; it asks and changes nothing."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, TypeVar
 
+from connector import loop
 from connector.check_online import intent_findings, refused_finding, unreachable_finding
 from connector.discord_asked import Application, Asking, Guild, Refused, Unreachable
 from connector.findings import Finding
@@ -71,7 +71,7 @@ class Live:
                 return await question(asking)
 
         try:
-            return asyncio.run(ask())
+            return loop.run(ask())
         except Refused as refused:
             if refused.status == missing:
                 return None

@@ -14,11 +14,13 @@ from connector import gateway_facts as read
 from connector import modals, notices
 from connector.gateway_calls import Wire, rows
 from connector.gateway_facts import Json
+from connector.gateway_values import maybe_snowflake, snowflake, text
 from connector.logs import Log
 from connector.messages import Author, Place
 from connector.modals import Modal
 from connector.ports import Commanded, PostLater, PostNever, Pressed, Rows
 from connector.render import AsFile, render
+from connector.render_beside import beside
 
 CALLBACK = "/interactions/{interaction_id}/{interaction_token}/callback"
 FOLLOW_UP = "/webhooks/{webhook_id}/{webhook_token}"
@@ -155,14 +157,14 @@ class Interactions:
         deferred = spec.private
         if deferred:
             self._spawn(reply.defer(private=True), "acknowledge")
-        options = {one["name"]: str(one["value"]) for one in inner.get("options") or () if "value" in one}
+        options = {text(one["name"]): text(str(one["value"])) for one in inner.get("options") or () if "value" in one}
 
         def then(place: Place, author: Author) -> None:
             nonlocal deferred
             target = (inner.get("resolved") or {}).get("messages", {}).get(str(inner.get("target_id")))
             message = read.message(target, place, us=self._us()) if target is not None else None
             writes = read.can_write(data.get("member"), place)
-            number = int(data["id"])
+            number = snowflake(data["id"])
             heard = Commanded(spec.name, options, author, place, reply.answer, message, writes, number)
             if not deferred:
                 deferred = True
@@ -176,15 +178,16 @@ class Interactions:
 
     def _pressed(self, data: Json, reply: "_Reply") -> None:
         inner = data["data"]
-        name = inner["custom_id"]
+        name = text(inner["custom_id"])
         opens = data["type"] == _COMPONENT and name.startswith("dialog:") and name.endswith(":open")
         if not name.startswith(PREFIXES):
             self._spawn(reply.say_at_once(notices.outdated()), "acknowledge")
             return
         if not opens:
             self._spawn(reply.defer_quietly(), "acknowledge")
-        values = tuple(modals.written(inner)) if data["type"] == _MODAL else tuple(inner.get("values") or ())
-        message = int((data.get("message") or {}).get("id", 0))
+        chosen = map(text, inner.get("values") or ())
+        values = tuple(modals.written(inner) if data["type"] == _MODAL else chosen)
+        message = maybe_snowflake((data.get("message") or {}).get("id")) or 0
 
         def then(place: Place, author: Author) -> None:
             writes = read.can_write(data.get("member"), place)
@@ -206,10 +209,10 @@ class Interactions:
         if focused is None:
             self._spawn(reply.offer(()), "complete")
             return
-        others = {name: str(one["value"]) for name, one in given.items() if one is not focused}
+        others = {text(name): text(str(one["value"])) for name, one in given.items() if one is not focused}
 
         def then(place: Place, author: Author) -> None:
-            typed = str(focused["value"])
+            typed = text(str(focused["value"]))
             wanted = Completing(inner["name"], focused["name"], typed, others, author, place)
             self._spawn(reply.offer(self._hooks.complete(wanted)), "complete")
 
@@ -217,9 +220,9 @@ class Interactions:
 
     def _behind(self, data: Json, then: Callable[[Place, Author], None]) -> None:
         member = data.get("member")
-        guild = data.get("guild_id")
+        guild = maybe_snowflake(data.get("guild_id"))
         user = member["user"] if member is not None else data["user"]
-        self._where.behind(int(data["channel_id"]), None if guild is None else int(guild), user, member, then)
+        self._where.behind(snowflake(data["channel_id"]), guild, user, member, then)
 
 
 class _Reply:
@@ -227,7 +230,8 @@ class _Reply:
 
     def __init__(self, wire: Wire, log: Log, data: Json) -> None:
         self._wire, self._log = wire, log
-        self._id, self._token, self._app = data["id"], data["token"], data["application_id"]
+        self._id, self._app = snowflake(data["id"]), snowflake(data["application_id"])
+        self._token = text(data["token"])
         self._thinking = False
         self._acknowledged = asyncio.Event()
 
@@ -256,7 +260,7 @@ class _Reply:
     async def answer(self, text: str, *, private: bool = True, buttons: Rows = (), in_place: bool = False) -> None:
         """`ports.Answer`: in as many messages as it takes, the first in the place of what was deferred."""
         await self._acknowledged.wait()
-        shown = render(text)
+        shown = await beside(text, lambda: render(text))
         parts = (shown.beginning,) if isinstance(shown, AsFile) else shown.parts
         for number, content in enumerate(parts, 1):
             payload: dict[str, Any] = {"content": content, "allowed_mentions": _SILENT}

@@ -16,8 +16,7 @@ from connector.spend import NO_CAPS, Amount, Caps
 from connector.world import AT_CHILD, Phase, Round, World
 from engine import commands
 from engine import events as engine
-
-SECOND = 1_000_000_000
+from engine.events import SECOND
 
 Model = tuple[str, str]
 
@@ -50,7 +49,6 @@ class Stand(Enum):
     """What a child is to its lane."""
 
     SPAWNING = auto()
-    STARTING = auto()
     SESSION = auto()
     READY = auto()
     LEAVING = auto()
@@ -204,7 +202,7 @@ class Base:
         """
         self.owe(round_, "notice", 1, notice, retry=retry)
         self.record(facts.Ended(round_.id, code, detail=detail))
-        self.react(round_, "stopped" if code == "stopped" else "failed")
+        self.react(round_, {"stopped": "stopped", "handled": "answered"}.get(code, "failed"))
         self.ended_log(round_, code)
 
     def ended_log(self, round_: Round, code: str) -> None:

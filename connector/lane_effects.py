@@ -1,31 +1,29 @@
 """What comes out of the lanes: a union of small frozen values; no behaviour."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from connector import facts
 from engine import events as engine
 from engine import pi
 
 
-@dataclass(frozen=True, slots=True)
-class Spawn:
+class Spawn(Struct, frozen=True):
     """Start a child for the lane, in its session where it has one."""
 
     lane: str
     child: int
 
 
-@dataclass(frozen=True, slots=True)
-class Retire:
+class Retire(Struct, frozen=True):
     """Stop this child; it is idle, evicted, or the connector goes down."""
 
     lane: str
     child: int
 
 
-@dataclass(frozen=True, slots=True)
-class Tell:
+class Tell(Struct, frozen=True):
     """Give an input to the lane's engine."""
 
     lane: str
@@ -33,8 +31,7 @@ class Tell:
     given: engine.Submit | engine.SteerIn | engine.Fail | engine.AbortOrphan | engine.AnswerDialog
 
 
-@dataclass(frozen=True, slots=True)
-class Fetch:
+class Fetch(Struct, frozen=True):
     """Bring the files of a round: `Brought` follows, whatever becomes of them. The message stands in `channel`."""
 
     round: str
@@ -44,8 +41,7 @@ class Fetch:
     files: tuple[facts.File, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OpenThread:
+class OpenThread(Struct, frozen=True):
     """Open (or find) the thread on a message; what is posted to it waits until then."""
 
     parent: int
@@ -53,8 +49,7 @@ class OpenThread:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Post:
+class Post(Struct, frozen=True):
     """Hand a recorded post to the outbox. After a restart (`fresh` False) `posted` parts stand, `last` the newest."""
 
     owed: facts.Owed
@@ -63,15 +58,13 @@ class Post:
     fresh: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class FilesOver:
+class FilesOver(Struct, frozen=True):
     """An answer that named files is recorded as posted, or never will be: the copies of its files may go."""
 
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Amend:
+class Amend(Struct, frozen=True):
     """The stopped run is over: its receipt says so now, and names what its tools left running, if anything."""
 
     lane: str
@@ -81,15 +74,13 @@ class Amend:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Withdraw:
+class Withdraw(Struct, frozen=True):
     """Post nothing more of this round."""
 
     round: str
 
 
-@dataclass(frozen=True, slots=True)
-class React:
+class React(Struct, frozen=True):
     """A sign on a person's message; `late` for one that is gone stands on a message of ours."""
 
     channel: int
@@ -97,16 +88,14 @@ class React:
     sign: Literal["accepted", "waiting", "heard", "answered", "failed", "stopped", "late"]
 
 
-@dataclass(frozen=True, slots=True)
-class Typing:
+class Typing(Struct, frozen=True):
     """The typing line of a channel, on or off."""
 
     channel: int
     on: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Behind:
+class Behind(Struct, frozen=True):
     """This round waits behind a closed gate, until `until` (ns) or, with 0, until another lane has proved it open.
 
     Told once per lane and instant.
@@ -116,24 +105,21 @@ class Behind:
     until: int
 
 
-@dataclass(frozen=True, slots=True)
-class ErrandDone:
+class ErrandDone(Struct, frozen=True):
     """What the child answered to an errand; None: it never will."""
 
     name: str
     response: pi.Response | None
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
+class Log(Struct, frozen=True):
     """One event of CONTRACT's list, with what is bound to it."""
 
     event: str
     fields: tuple[tuple[str, object], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Quit:
+class Quit(Struct, frozen=True):
     """End the process with this code once everything recorded is performed."""
 
     code: int

@@ -1,7 +1,8 @@
 """What goes into the lanes: a union of small frozen values; no behaviour."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from connector import facts
 from engine import commands
@@ -10,8 +11,7 @@ from engine.commands import Image
 from engine.state import Advice
 
 
-@dataclass(frozen=True, slots=True)
-class Arrived:
+class Arrived(Struct, frozen=True):
     """A person's (or allowed bot's) line for the model. `advice`: what the lane's engine would do with it now.
 
     `refusal`: the notice with which it is refused at once; it is claimed all the same, so that its id is known.
@@ -22,16 +22,14 @@ class Arrived:
     refusal: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Missed:
+class Missed(Struct, frozen=True):
     """One file that the agent does not get as it was sent: its name, and why (a sentence's middle)."""
 
     name: str
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Brought:
+class Brought(Struct, frozen=True):
     """What became of a round's files, as `facts.Fetched`; with the pictures themselves, which no ledger keeps.
 
     `missed` is what a person is told of. `some`: at least one file reaches the agent. `advice` as in `Arrived`.
@@ -47,16 +45,14 @@ class Brought:
     advice: Advice = Advice.QUEUE
 
 
-@dataclass(frozen=True, slots=True)
-class Overlooked:
+class Overlooked(Struct, frozen=True):
     """A message that is no prompt: only its place in the channel is remembered."""
 
     channel: int
     message: int
 
 
-@dataclass(frozen=True, slots=True)
-class StopAsked:
+class StopAsked(Struct, frozen=True):
     """Stop (BEHAVIOUR §2). `word`: the claim of the message that was the word "stop", where it was one."""
 
     lane: str
@@ -68,68 +64,59 @@ class StopAsked:
     word: facts.Claimed | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Hurry:
+class Hurry(Struct, frozen=True):
     """A person asks for the retry now."""
 
     round: str
 
 
-@dataclass(frozen=True, slots=True)
-class Extend:
+class Extend(Struct, frozen=True):
     """An operator adds to the spending cap that holds this round back."""
 
     round: str
     by: int
 
 
-@dataclass(frozen=True, slots=True)
-class Cancel:
+class Cancel(Struct, frozen=True):
     """A waiting round is taken back by its author or an operator."""
 
     round: str
 
 
-@dataclass(frozen=True, slots=True)
-class Deleted:
+class Deleted(Struct, frozen=True):
     """A message was deleted. `known`: the ledger has rounds of it."""
 
     message: int
     known: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class MoveFirst:
+class MoveFirst(Struct, frozen=True):
     """A waiting round goes to the front."""
 
     round: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rewrite:
+class Rewrite(Struct, frozen=True):
     """A round's message was edited: its new text, header included, "" where it is none for us any more."""
 
     round: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Forget:
+class Forget(Struct, frozen=True):
     """`/new`: the lane's next turn begins a new session."""
 
     lane: str
 
 
-@dataclass(frozen=True, slots=True)
-class Resume:
+class Resume(Struct, frozen=True):
     """The lane's next turn goes on in this one of its sessions."""
 
     lane: str
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChooseModel:
+class ChooseModel(Struct, frozen=True):
     """The model that answers in the lane from now on."""
 
     lane: str
@@ -137,16 +124,14 @@ class ChooseModel:
     model: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChooseThinking:
+class ChooseThinking(Struct, frozen=True):
     """The thinking level in the lane from now on."""
 
     lane: str
     level: str
 
 
-@dataclass(frozen=True, slots=True)
-class Errand:
+class Errand(Struct, frozen=True):
     """A person asks something of the lane's child itself (a list, a compaction, a name): when it is free, since `at`.
 
     `name` is unique in this process; `ErrandDone` carries it back.
@@ -158,8 +143,7 @@ class Errand:
     at: int
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadDone:
+class ThreadDone(Struct, frozen=True):
     """The thread `channel` stands open under `parent`, or cannot be had (`opened` False)."""
 
     channel: int
@@ -167,23 +151,20 @@ class ThreadDone:
     opened: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceGone:
+class PlaceGone(Struct, frozen=True):
     """A thread or channel was deleted, as Discord told or as a post found out."""
 
     channel: int
 
 
-@dataclass(frozen=True, slots=True)
-class SessionGone:
+class SessionGone(Struct, frozen=True):
     """The file of the lane's session, or of this one of its sessions, is missing or damaged."""
 
     lane: str
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ChildUp:
+class ChildUp(Struct, frozen=True):
     """A child was spawned for the lane."""
 
     lane: str
@@ -192,8 +173,7 @@ class ChildUp:
     started: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChildSays:
+class ChildSays(Struct, frozen=True):
     """What an engine told, in order, and whether it is busy after it (BEHAVIOUR §1.1)."""
 
     lane: str
@@ -202,8 +182,7 @@ class ChildSays:
     busy: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ChildDown:
+class ChildDown(Struct, frozen=True):
     """A child is gone. `code`: status or minus the signal, None where it could not be spawned (`reason`)."""
 
     lane: str
@@ -213,22 +192,19 @@ class ChildDown:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PostDone:
+class PostDone(Struct, frozen=True):
     """What became of a post."""
 
     fact: facts.Posted | facts.Dropped
 
 
-@dataclass(frozen=True, slots=True)
-class CardDone:
+class CardDone(Struct, frozen=True):
     """What became of a card, or of a question's post; it decides nothing, but a later start must know."""
 
     fact: facts.CardShown | facts.CardOver | facts.DialogShown | facts.DialogOver
 
 
-@dataclass(frozen=True, slots=True)
-class Recover:
+class Recover(Struct, frozen=True):
     """Once, after a start: decide about everything that was at a child (BEHAVIOUR §6).
 
     `begun`, `tooled`: rounds whose mark, and a tool call behind it, stand in the lane's session file.
@@ -238,20 +214,17 @@ class Recover:
     tooled: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """Something else of ours went wrong beyond repair: drain, then exit 1."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Shutdown:
+class Shutdown(Struct, frozen=True):
     """SIGTERM: nothing new is sent, running turns are cut, then exit 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(Struct, frozen=True):
     """The clock reached a deadline (or not)."""
 
 

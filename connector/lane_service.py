@@ -7,13 +7,14 @@ waiting lane takes the slot. A waiting lane takes the slot of the least recently
 import heapq
 
 from connector import facts, header, notices
-from connector.lane_base import SECOND, Kid, Model, Stand
+from connector.lane_base import Kid, Model, Stand
 from connector.lane_effects import Behind, Spawn
 from connector.lane_files import Files
 from connector.lane_spend import Spending
 from connector.notices_outgoing import how_to_attach
 from connector.world import Phase, Round
 from engine import events as engine
+from engine.events import SECOND
 
 STREAK = 3
 SPREAD = SECOND // 4

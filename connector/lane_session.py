@@ -95,7 +95,7 @@ class Sessions(Base):
 
     def ready(self, kid: Kid, state: object) -> None:
         """The child answers for the first time: from here on it is put into what its lane wants."""
-        if kid.stand not in {Stand.SPAWNING, Stand.STARTING}:
+        if kid.stand is not Stand.SPAWNING:
             return
         self.learn_model(kid, pi.plain(state, "model"))
         self.learn_session(kid, state)

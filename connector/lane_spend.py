@@ -5,12 +5,13 @@ an operator extends the cap; a running turn is not cut. Stop, cancel and capacit
 """
 
 from connector import facts, notices_spend
-from connector.lane_base import SECOND, Kid
+from connector.lane_base import Kid
 from connector.lane_events import Extend
 from connector.lane_session import Sessions
 from connector.spend import Amount, Scope, day_end, day_of, keys
 from connector.world import Phase, Round
 from engine import events as engine
+from engine.events import SECOND
 
 
 class Spending(Sessions):
@@ -101,8 +102,8 @@ class Spending(Sessions):
             return
         day, cap = day_of(self.now), self.rules.spend.of(scope)
         name = dict(keys(round_.lane, round_.author))[scope]
-        spent, extra = self.world.today.of(day, scope, name)
-        self.record(facts.Extended(round_.id, scope, name, day, given.by, max(extra + cap, spent)))
+        spent, _ = self.world.today.of(day, scope, name)
+        self.record(facts.Extended(round_.id, scope, name, day, given.by, spent))
         self.log("spend.extended", lane=round_.lane, message_id=round_.message, scope=scope, by=given.by, amount=cap)
         self.touch_all()
 

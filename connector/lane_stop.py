@@ -3,13 +3,14 @@
 from typing import assert_never
 
 from connector import facts, notices
-from connector.lane_base import SECOND, Stand
+from connector.lane_base import Stand
 from connector.lane_effects import React, Withdraw
 from connector.lane_events import StopAsked
 from connector.lane_told import Told
 from connector.notices import Halted
 from connector.world import Phase, Round
 from engine import events as engine
+from engine.events import SECOND
 
 IN_RUN = frozenset({Phase.RUNNING, Phase.JOINED})
 

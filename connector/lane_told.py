@@ -8,13 +8,13 @@ from typing import assert_never
 
 from connector import backoff, facts, notices, notices_session
 from connector.backoff import Failed, Limited, Quota
-from connector.lane_base import SECOND, Kid, Stand, Tail
+from connector.lane_base import Kid, Stand, Tail
 from connector.lane_effects import Amend, Post
 from connector.lane_events import ChildDown, ChildSays
 from connector.lane_service import Service
 from connector.world import AT_CHILD, Phase, Round
 from engine import events as engine
-from engine.events import Code
+from engine.events import SECOND, Code
 
 IDLE_EXITS = 3
 IDLE_WINDOW = 60 * SECOND
@@ -298,7 +298,7 @@ class Told(Service):
         if kid is None or kid.child != given.child:
             return
         rounds = self.at_child(given.lane)
-        unready = kid.stand in {Stand.SPAWNING, Stand.STARTING, Stand.SESSION}
+        unready = kid.stand in {Stand.SPAWNING, Stand.SESSION}
         del self.kids[given.lane]
         self.amend(kid)
         self.unprobe(given.lane)

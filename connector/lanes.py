@@ -5,10 +5,10 @@ The shell puts the facts of a step on the disk in one transaction and only then 
 
 import heapq
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import assert_never
 
 import msgspec
+from msgspec import Struct
 
 from connector import facts, notices
 from connector.attach_lines import WORD
@@ -51,8 +51,7 @@ from engine import events as engine
 from engine.state import Advice
 
 
-@dataclass(frozen=True, slots=True)
-class Stepped:
+class Stepped(Struct, frozen=True):
     """What one step decided. `closed`: rounds that need no recovery any more."""
 
     facts: tuple[facts.AnyFact, ...]
@@ -288,8 +287,6 @@ class Lanes(Places):
         kid = self.kids.get(lane)
         if kid is not None and kid.child == child:
             self.record(facts.ChildStarted(child, lane, pid, started))
-            if kid.stand is Stand.SPAWNING:
-                kid.stand = Stand.STARTING
 
     def recover(self, given: Recover) -> None:
         """At a start: everything that was at a child, by evidence; then everything that waits (BEHAVIOUR §6)."""

@@ -4,12 +4,9 @@ WAL, STRICT tables, `BEGIN IMMEDIATE`; FULL where a record must precede its effe
 `facts` table holds is the truth; the other tables find it again without reading all of it.
 """
 
-import asyncio
 import contextlib
 import json
-import queue
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,10 +18,11 @@ import msgspec
 from connector import facts, ledger_spend
 from connector.exits import Refusal
 from connector.facts import AnyFact
-from connector.ledger_file import damaged, passing, unusable, wipe
+from connector.ledger_file import UNREADABLE, damaged, passing, refuse_cut, unusable, wipe
 from connector.ledger_latest import ELSEWHERE, LATEST, OFFERED
 from connector.ledger_schema import MIGRATIONS, VERSION
 from connector.ledger_texts import erase, prune
+from connector.ledger_thread import LedgerThread
 
 FILE = "ledger.sqlite"
 
@@ -34,9 +32,6 @@ _decoder = msgspec.json.Decoder(AnyFact)
 _encoder = msgspec.json.Encoder()
 
 _CHAIN = (facts.Up, facts.Fell, facts.Good, facts.Down, facts.Forgiven)
-
-CHECKED = 32 << 20
-"""Bytes; a larger ledger is not read through at a start: damage shows when it is touched."""
 
 _TABLES = frozenset({"facts", "rounds", "latest", "lanes", "speakers", "dead", "chain"})
 """Every version has these; a file without them is no ledger."""
@@ -66,14 +61,11 @@ class Ledger:
         self.path = path
         self._db = connection
         self._full: bool | None = None
-        self._began: float | None = None
         self.told: Callable[[str], None] = lambda _broken: None
         """Hears of each transaction: why it did not happen, or nothing."""
         self.took: Callable[[float], None] = lambda _seconds: None
         """Hears of each transaction how many seconds it took."""
-        self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._serve, name="ledger", daemon=True)
-        self._thread.start()
+        self._thread = LedgerThread(self._rest)
 
     @classmethod
     def open(cls, folder: Path) -> "Ledger":
@@ -92,7 +84,7 @@ class Ledger:
         """
         done, began = tuple(closed), time.perf_counter()
         try:
-            await self._do(lambda: self._write(new, at, done))
+            await self._do(lambda: self._write(new, at, done), at_once=True)
         except LedgerBroken as broken:
             self.told(str(broken))
             raise
@@ -102,12 +94,11 @@ class Ledger:
     @property
     def lives(self) -> bool:
         """Whether the owner of the file is there."""
-        return self._thread.is_alive()
+        return self._thread.lives
 
     def stalled(self) -> float:
         """Seconds for which the disk has not answered what it is at."""
-        began = self._began
-        return 0.0 if began is None else time.monotonic() - began
+        return self._thread.stalled()
 
     async def known_messages(self, messages: Sequence[int]) -> frozenset[int]:
         """Those of these message ids that a round exists of (BEHAVIOUR §7.25)."""
@@ -146,14 +137,14 @@ class Ledger:
             with contextlib.suppress(sqlite3.Error):
                 self._db.execute("INSERT OR REPLACE INTO kept (name, value) VALUES (?, ?)", (name, value))
 
-        self._work.put(put)
+        self._thread.put(put)
 
     async def load(self) -> Known:
         """Everything a start needs. Raises Refusal for facts that this program cannot read, and LedgerBroken."""
         try:
             return await self._do(lambda: load(self._db))
-        except (LedgerBroken, msgspec.MsgspecError, UnicodeDecodeError) as error:
-            if isinstance(error, LedgerBroken) and error.passes:
+        except LedgerBroken as error:
+            if error.passes:
                 raise
             raise unusable(self.path, error) from error
 
@@ -161,14 +152,10 @@ class Ledger:
         """Finish what was given and close the file."""
         with contextlib.suppress(LedgerBroken):
             await self._do(self._db.close)
-        self._work.put(None)
-        await asyncio.to_thread(self._thread.join)
+        await self._thread.end()
 
     def _write(self, new: Sequence[AnyFact], at: int, closed: tuple[str, ...]) -> None:
-        full = any(isinstance(fact, facts.FULL) for fact in new)
-        if full is not self._full:
-            self._db.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
-            self._full = full
+        self._synchronous(full=any(isinstance(fact, facts.FULL) for fact in new))
         erased = [fact.message for fact in new if isinstance(fact, facts.Erased)]
 
         def put() -> None:
@@ -183,6 +170,17 @@ class Ledger:
         if erased:
             wipe(self._db)
 
+    def _synchronous(self, *, full: bool) -> None:
+        if full is not self._full:
+            self._db.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
+            self._full = full
+
+    def _rest(self) -> None:
+        """Between transactions all is as the next one needs it that somebody waits for."""
+        if self._full is False:
+            with contextlib.suppress(sqlite3.Error):  # closed, or a trouble that the next transaction will tell
+                self._synchronous(full=True)
+
     def _in_one(self, work: Callable[[], T]) -> T:
         """One transaction, on the owner's thread."""
         self._db.execute("BEGIN IMMEDIATE")
@@ -195,50 +193,29 @@ class Ledger:
             raise
         return result
 
-    async def _do(self, work: Callable[[], T]) -> T:
+    async def _do(self, work: Callable[[], T], *, at_once: bool = False) -> T:
+        """What `work` makes on the owner's thread; the disk's troubles come as LedgerBroken, or as Refusal."""
         if not self.lives:
             raise LedgerBroken(f"{self.path}: closed")
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[T] = loop.create_future()
 
-        def settle(result: T | None, error: BaseException | None) -> None:
-            if future.cancelled():
-                return
-            if error is None:
-                future.set_result(result)  # type: ignore[arg-type]  # work() returned it
-            else:
-                future.set_exception(error)
-
-        def run() -> None:
-            result: T | None = None
-            error: Exception | None = None
+        def run() -> T:
             try:
-                result = work()
-            except (sqlite3.IntegrityError, sqlite3.ProgrammingError) as fault:
-                error = fault  # ours, not the disk's
+                return work()
+            except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
+                raise  # ours, not the disk's
             except sqlite3.Error as broken:
-                error = LedgerBroken(f"{self.path}: {broken}", passes=passing(broken))
+                error: Exception = LedgerBroken(f"{self.path}: {broken}", passes=passing(broken))
                 error = unusable(self.path, broken) if damaged(broken) else error
-            except Exception as fault:  # noqa: BLE001 - handed on to whoever awaits, who must not wait for ever
-                error = fault
-            with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits
-                loop.call_soon_threadsafe(settle, result, error)
+            except UNREADABLE as strange:  # a row that no version of this program wrote
+                error = unusable(self.path, strange)
+            raise error  # not from there: what the failed statement has open would live as long as this does
 
-        self._work.put(run)
-        return await future
-
-    def _serve(self) -> None:
-        while (work := self._work.get()) is not None:
-            self._began = time.monotonic()
-            work()
-            self._began = None
+        return await self._thread.do(run, at_once=at_once)
 
 
 def connect(path: Path) -> sqlite3.Connection:
     """A connection for the owner: made, checked and migrated. Raises as `Ledger.open`; nothing is overwritten."""
-    doubtful = _doubtful(path)
-    if doubtful and not path.stat().st_size:  # SQLite would begin anew, and delete the log
-        raise unusable(path, sqlite3.DatabaseError("it is empty, but its log is not"))
+    doubtful = refuse_cut(path)
     try:
         db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5)
     except sqlite3.Error as error:
@@ -259,12 +236,6 @@ def connect(path: Path) -> sqlite3.Connection:
         db.close()
         raise
     return db
-
-
-def _doubtful(path: Path) -> bool:
-    """Whether the file is to be read through: whoever had it did not close it, and that costs no noticeable time."""
-    log = path.with_name(f"{path.name}-wal")
-    return log.exists() and log.stat().st_size > 0 and path.exists() and path.stat().st_size <= CHECKED
 
 
 def inspect(db: sqlite3.Connection, path: Path, version: int, *, whole: bool) -> None:
@@ -328,8 +299,9 @@ def claim(db: sqlite3.Connection, fact: facts.Claimed) -> bool:
         "INSERT INTO lanes (lane, channel, bots_in_row, thread_of) VALUES (?, ?, ?, ?) ON CONFLICT (lane) DO UPDATE"
         " SET channel = excluded.channel,"
         " bots_in_row = CASE WHEN ? THEN (lanes.bots_in_row + 1) * ? ELSE lanes.bots_in_row END,"
-        " thread_of = CASE WHEN excluded.thread_of THEN excluded.thread_of ELSE lanes.thread_of END",
-        (fact.lane, fact.channel, int(speaks and fact.bot), fact.parent, speaks, fact.bot),
+        " thread_of = CASE WHEN excluded.thread_of THEN excluded.thread_of ELSE lanes.thread_of END"
+        " WHERE lanes.channel <> excluded.channel OR excluded.thread_of OR ? AND (lanes.bots_in_row OR ?)",
+        (fact.lane, fact.channel, int(speaks and fact.bot), fact.parent, speaks, fact.bot, speaks, fact.bot),
     )
     if speaks and not fact.bot:
         db.execute("INSERT OR IGNORE INTO speakers (lane, author) VALUES (?, ?)", (fact.lane, fact.author))

@@ -13,6 +13,7 @@ from connector import facts
 from connector.exits import Refusal
 from connector.facts import AnyFact
 from connector.ledger import write
+from connector.ledger_file import UNREADABLE
 from connector.ledger_latest import OFFERED
 from connector.ledger_schema import VERSION
 
@@ -58,7 +59,7 @@ def opened(path: Path, *, write: bool = False) -> Iterator[sqlite3.Connection]:
         ) as db:
             _refuse_version(path, db.execute("PRAGMA user_version").fetchone()[0])
             yield db
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, *UNREADABLE) as error:
         raise Refusal(
             f"the ledger {path} cannot be used: {error}",
             "run this as the connector's user; if it is damaged, restore it from a copy (pi-connector backup)",

@@ -18,6 +18,9 @@ CHUNK = 500
 PRUNED = "pruned"
 """The name in `kept` of the newest row up to which every text is gone."""
 
+_DIGITS = 19
+"""Of a number that SQLite may not hold any more."""
+
 _decoder = msgspec.json.Decoder(AnyFact)
 _encoder = msgspec.json.Encoder()
 
@@ -97,7 +100,9 @@ def _scrub(db: sqlite3.Connection, rows: Iterable[tuple[int, str]]) -> None:
 
 def _pruned(db: sqlite3.Connection) -> int:
     row = db.execute("SELECT value FROM kept WHERE name = ?", (PRUNED,)).fetchone()
-    return int(row[0]) if row is not None else 0
+    told = row[0] if row is not None else ""
+    # What is no row's number counts as none: everything is looked at once more.
+    return int(told) if told.isascii() and told.isdigit() and len(told) < _DIGITS else 0
 
 
 def _last_before(db: sqlite3.Connection, before: int) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Protocol
 
 from connector.cards import Cpu
-from engine.events import Effect, ToolOpened, Unasked
+from engine.events import SECOND, Effect, ToolOpened, Unasked
 from engine.processes import Identity
 
 APART = 1.0
@@ -65,7 +65,7 @@ class LongWaits:
         """Until no tool is open: wait for the oldest to be open for too long, then look, and look again."""
         while (age := engine.longest_wait()) is not None:
             if age <= self._long_wait:
-                await self._pause((self._long_wait - age) / 1e9 + 0.001)
+                await self._pause((self._long_wait - age) / SECOND + 0.001)
                 continue
             before = await asyncio.to_thread(engine.cpu)
             await self._pause(APART)

@@ -1,13 +1,13 @@
 """Plain facts about a Discord message, spoken by every other module; it decides nothing and imports no Discord."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Kind = Literal["channel", "thread", "private"]
 
 
-@dataclass(frozen=True, slots=True)
-class Author:
+class Author(Struct, frozen=True):
     """Who wrote or pressed something.
 
     `roles` are those held in the message's guild; for a private message those held in the allowed guilds
@@ -21,8 +21,7 @@ class Author:
     roles: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a message stands: a guild channel, a thread (a forum post is one) or a private channel.
 
     `parent` is the channel a thread hangs in; `ours` says that the connector opened that thread.
@@ -41,8 +40,7 @@ class Place:
         return str(self.channel)
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(Struct, frozen=True):
     """A file of a message as Discord describes it; `size` in bytes, nothing of it is downloaded or believed yet."""
 
     id: int
@@ -52,8 +50,7 @@ class Attachment:
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """The message a message replies to; `to_us` when it is one of the bot's own."""
 
     message: int
@@ -63,16 +60,14 @@ class Reply:
     to_us: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Forward:
+class Forward(Struct, frozen=True):
     """One forwarded message: what it said and the files it had."""
 
     text: str
     attachments: tuple[Attachment, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """One Discord message, known for ever by its id; `sent_at_ns` is nanoseconds since the epoch, by Discord's clock.
 
     `mentions` are the users Discord says are mentioned (a pinged replied-to author included), `role_mentions` the

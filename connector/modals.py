@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from connector.gateway_values import text
+
 TITLE, LABEL, PLACEHOLDER, VALUE = 45, 45, 100, 4000
 """Characters that Discord takes."""
 
@@ -50,7 +52,7 @@ def written(inner: dict[str, Any]) -> list[str]:
     for component in inner.get("components") or ():
         field = component.get("component", component)
         if "value" in field:
-            found.append(field["value"])
-        found += field.get("values") or ()
+            found.append(text(field["value"]))
+        found += map(text, field.get("values") or ())
         found += written(field)
     return found

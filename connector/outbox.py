@@ -117,6 +117,7 @@ class _Card:
     """What a card, or a post that is edited, is to show; `shown` is what stands there.
 
     `lost`: Discord will not have it, or may have it without our knowing: it is left alone until it is finished.
+    `doubt`: what a try carried that may stand there: the next try is the same, so that it is known again, and edited.
     """
 
     key: str
@@ -129,6 +130,7 @@ class _Card:
     posts: bool = True
     ends: bool = False
     lost: bool = False
+    doubt: tuple[str, Controls] | None = None
     tries: _Tries = field(default_factory=_Tries)
 
     @property
@@ -145,7 +147,7 @@ class _Card:
     def action(self, now: int) -> Action:
         self.tries.start(now)
         if self.message is None:
-            return Show(self.key, self.channel, self.content, self.buttons, self.reply_to)
+            return Show(self.key, self.channel, *(self.doubt or self.wanted), self.reply_to)
         return Edit(self.key, self.channel, self.message, self.content, self.buttons)
 
 
@@ -225,12 +227,12 @@ class Outbox:
         self._remember(key, channel, message)
 
     def finish(self, key: str) -> list[Told]:
-        """The last content of a card was shown: it is forgotten once it stands there (or at once if it never did)."""
+        """The last content of a card was shown: it is forgotten once it stands there, at once if it never did."""
         card = self._cards.get(key)
         if card is None:
             return []
         card.ends = True
-        card.posts = card.posts and self._flying(card.channel) == key
+        card.posts = card.posts and (card.doubt is not None or self._flying(card.channel) == key)
         return self._tidy(card)
 
     # -- the clock ---------------------------------------------------------------------------------------------
@@ -331,6 +333,8 @@ class Outbox:
                     told += _shown(card.key, card.channel, message)
             case Later(after) if isinstance(action, Edit) or not card.tries.old(now + after):
                 card.tries.failed(now, after)
+                if not after:  # with a wait it is a limit, which takes nothing
+                    card.doubt = action.content, action.buttons
             case Missing() | Later() | Other() | Never():
                 # A card only decorates: rather none than two. A question that is not seen waits for nobody.
                 seen = card.message is not None or "/dialog/" not in card.key

@@ -9,10 +9,11 @@ import os
 import shutil
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from connector import facts
 from connector import notices_outgoing as notices

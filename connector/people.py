@@ -5,11 +5,12 @@ next door; commands that only look at things read the world and the ledger.
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from connector import facts, header, notices, usage
 from connector.access import Act, admits, without_mentions

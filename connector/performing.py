@@ -51,15 +51,23 @@ SIGNS = {
 }
 
 
+BREATH = 0.001
+"""Seconds behind a first sign in which nothing more is begun: the child, and whoever carries that request on, need a
+processor now; the lines of the log do not."""
+
+TYPING_DELAY = 0.25
+"""Seconds from the first sign of life to the typing line: an answer that comes sooner needs none."""
+
+
 class Rank(IntEnum):
     """The order of one batch's effects.
 
-    The first sign of life comes first: a person waits for it, and building its request takes longer than all the rest.
-    Further signs and typing lines go behind what is done; what is only written down comes last.
+    What is done comes first: a prompt is one write to a pipe, and building the request of a sign takes longer than
+    that. Then the sign that a person waits for, then further ones; what is only written down comes last.
     """
 
-    LIFE = auto()
     WORK = auto()
+    LIFE = auto()
     COURTESY = auto()
     RECORD = auto()
 
@@ -143,7 +151,7 @@ class Performing:
                     self._hands.spawn(self._react(channel, message, SIGNS[sign]))
             case Typing(channel, on):
                 if channel not in self._hands.threads.opening or not on:
-                    self._hands.posting().typing(channel, on=on)
+                    self._hands.posting().typing(channel, on=on, after=TYPING_DELAY if self._parts.reactions else 0.0)
             case Behind():
                 self._hands.showing.behind(effect)
             case ErrandDone():

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from msgspec import Struct
+
 from connector.messages import Attachment, Author, Message, Place
 
 UNKNOWN_CHANNEL = 10003
@@ -49,8 +51,7 @@ class Attached:
         return self.size if self.kept else len(self.data)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """One Discord message to be posted. `nonce` at most 25 characters; `reply_to` 0 refers to nothing.
 
     `content` may be empty where there are `files`.

@@ -1,7 +1,9 @@
 """A post as Discord messages: its text in parts, its files on them, or what is left where Discord takes none; pure."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from connector import facts, notices_outgoing
 from connector.attach_lines import shown_name

@@ -13,6 +13,7 @@ from connector.outbox_moves import Action, Edit, Later, Look, Missing, Never, Ot
 from connector.outgoing import Outgoing
 from connector.ports import UNKNOWN_CHANNEL, Controls, Discord, Part, PostLater, PostNever, PostOther
 from connector.post_parts import Packed, made, without_files
+from connector.render_beside import beside
 from engine.events import SECOND
 
 _TYPING = 8.0
@@ -54,8 +55,7 @@ class Posting:
         try:
             while self._fault is None:
                 self._wake.clear()
-                for action in self._outbox.ready(self._clock.now_ns()):
-                    self._spawn(self._perform(action), f"post in {_channel(action)}")
+                self.flush()
                 if alarm is not None:
                     alarm.cancel()
                 due = self._outbox.deadline()
@@ -67,6 +67,11 @@ class Posting:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+    def flush(self) -> None:
+        """Begin now what may go now; without it that waits for the loop's next round."""
+        for action in self._outbox.ready(self._clock.now_ns()):
+            self._spawn(self._perform(action), f"post in {_channel(action)}")
 
     def owe(self, owed: facts.Owed, *, posted: int = 0, last: int = 0, fresh: bool = True) -> None:
         """Post this. After a restart: `posted` parts stand there, `last` is the newest of them, `fresh` is False."""
@@ -207,7 +212,8 @@ class Posting:
         """The parts of a post, made at its first try: a start with many posts pending renders none of them."""
         parts = self._rendered.get(owed.key)
         if parts is None:
-            parts = self._rendered[owed.key] = made(owed, await self._packed(owed))
+            packed = await self._packed(owed) or Packed(owed.text)
+            parts = self._rendered[owed.key] = await beside(packed.text, lambda: made(owed, packed))
         return parts
 
     async def _packed(self, owed: facts.Owed) -> Packed | None:
@@ -218,17 +224,19 @@ class Posting:
 
     # -- typing ------------------------------------------------------------------------------------------------
 
-    def typing(self, channel: int, on: bool) -> None:
-        """Show the typing line until it is switched off; after that no call begins."""
+    def typing(self, channel: int, on: bool, *, after: float = 0.0) -> None:
+        """Show the typing line, `after` seconds from now, until it is switched off; after that no call begins."""
         if not on:
             if (off := self._typing.pop(channel, None)) is not None:
                 off.set()
         elif channel not in self._typing:
             off = self._typing[channel] = asyncio.Event()
-            self._spawn(self._type(channel, off), f"typing in {channel}")
+            self._spawn(self._type(channel, off, after), f"typing in {channel}")
 
-    async def _type(self, channel: int, off: asyncio.Event) -> None:
+    async def _type(self, channel: int, off: asyncio.Event, after: float) -> None:
         failures = 0
+        if after:
+            await self._off_or(off, after)
         # Given up after a few failures in a row: the switch stays on, and the next turn's tries anew.
         while not off.is_set() and failures < _TYPING_TRIES:
             try:

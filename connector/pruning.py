@@ -18,6 +18,7 @@ from connector.inbox import Inbox
 from connector.ledger import Ledger, LedgerBroken
 from connector.ledger_texts import with_text
 from connector.logs import Log
+from engine.events import SECOND
 
 DAY = 86_400.0
 """Seconds."""
@@ -40,7 +41,7 @@ async def prune_daily(
     A disk that refuses is tried again a day later: texts that stay longer do no harm to the lanes.
     """
     while True:
-        before = clock.now() - int(days * DAY * 1e9)
+        before = clock.now() - int(days * DAY * SECOND)
         try:
             if days:
                 await kept.ledger.prune(before)

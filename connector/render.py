@@ -4,6 +4,7 @@ Lengths are code points, as Discord counts them (`connector.clusters`). Nothing 
 fence lines, quote marks and blanks are added or taken at the edges of parts.
 """
 
+import re
 from dataclasses import dataclass
 
 from connector.clusters import clip
@@ -14,6 +15,10 @@ LIMIT = 2_000
 MAX_PARTS = 5
 # Beyond this many times what the parts can hold, no rewriting brings a text back into them.
 _HOPELESS = 2
+# Lines that are rendered in a few milliseconds whatever they hold.
+_QUICK = 40
+# What no rewriting takes away: neither blanks nor a mark of a quote, a heading, bold, code or an escape.
+_STAYS = re.compile(r"[^\s>#*_`~\\]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +48,37 @@ def render(text: str, limit: int = LIMIT, max_parts: int = MAX_PARTS) -> Parts |
     plain = (plain[: 4 * limit] if vast else plain).replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
     if not plain:
         return Parts(())
-    if vast or len(plain) > most:
+    if vast or _hopeless(plain, limit, max_parts):
         # Only what the first message can show is looked at, whatever the size of the rest.
-        return AsFile(_first(_parts(plain[: 2 * limit], limit), plain, limit), text)
-    parts = _parts(plain, limit)
+        return AsFile(_first(_parts(plain[: 2 * limit], limit, 1), plain, limit), text)
+    parts = _parts(plain, limit, max_parts)
     return Parts(tuple(parts)) if 0 < len(parts) <= max_parts else AsFile(_first(parts, plain, limit), text)
 
 
-def _parts(plain: str, limit: int) -> list[str]:
+def costly(text: str) -> bool:
+    """Whether `render` of it may take so long (tens of milliseconds) that it belongs beside the event loop."""
+    return len(text) > _HOPELESS * LIMIT * MAX_PARTS or text.count("\n") > _QUICK
+
+
+def _hopeless(plain: str, limit: int, max_parts: int) -> bool:
+    """Whether it is sure without a look at its blocks, which costs most by the line, that a text becomes a file."""
+    if len(plain) > _HOPELESS * limit * max_parts:
+        return True
+    return sum(map(_least, plain.split("\n"))) > max_parts * (limit + 1)
+
+
+def _least(line: str) -> int:
+    """Characters that are left of a line, its line break included, whatever it is rewritten to and wherever cut."""
+    if not line.strip("> \t|:-"):
+        return 0  # quote marks, or a table's ruler
+    if "|" in line:
+        return 2  # of a table's header and its first row one line of four is left at the least
+    return 1 + sum(map(len, _STAYS.findall(line)))
+
+
+def _parts(plain: str, limit: int, most: int) -> list[str]:
     shown = rewrite(plain)
-    return [shown] if len(shown) <= limit else pack(shown, limit)
+    return [shown] if len(shown) <= limit else pack(shown, limit, most)
 
 
 def _first(parts: list[str], plain: str, limit: int) -> str:

@@ -1,7 +1,7 @@
 """The blocks of a Markdown text as Discord sees them, found by markdown-it-py; pure, it changes no text.
 
 Discord knows no indented code, HTML blocks, underlined headings or link definitions, so neither does this parser:
-a fence is one at any depth, and every other line is a line of a paragraph.
+a fence is one at any depth, and every other line is a line of a paragraph. A quote ends with its last marked line.
 """
 
 import re
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the parser is brought by the first text: a start need not wait for it
     from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
     from markdown_it.token import Token
 
 FENCE = "```"
@@ -27,7 +28,37 @@ def _parser(*, tables: bool) -> "MarkdownIt":
     parser = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING})
     parser.core.ruler.enableOnly(["block"])
     parser.disable(["code", "html_block", "lheading", "reference"])
+    parser.block.ruler.before("paragraph", "unmarked", _unmarked, {"alt": ["blockquote"]})
+    parser.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
     return parser.enable("table") if tables else parser
+
+
+def _unmarked(state: "StateBlock", _start: int, _end: int, silent: bool) -> bool:
+    """A rule that ends a quote at a line without its mark: at Discord such a line is outside.
+
+    CommonMark would go on, and each of the quotes around one line would look at every later line of the text.
+    """
+    return silent and state.parentType == "blockquote"
+
+
+def _table(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
+    """A table's first and last line, and no cells: padded to the columns of the header, these outgrow any text."""
+    from markdown_it.rules_block import table  # noqa: PLC0415 - as in `_parser`
+
+    begins = table(state, start, end, True)
+    if silent or not begins:
+        return begins
+    outer, state.parentType = state.parentType, "table"
+    ends = state.md.block.ruler.getRules("blockquote")
+    line = start + 2
+    while line < end and state.sCount[line] >= state.blkIndent and not state.isEmpty(line):
+        if any(rule(state, line, end, True) for rule in ends):
+            break
+        line += 1
+    state.push("table_open", "table", 1).map = [start, line]
+    state.push("table_close", "table", -1)
+    state.parentType, state.line = outer, line
+    return True
 
 
 @dataclass(slots=True)

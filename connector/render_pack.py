@@ -6,6 +6,7 @@ sent. A part that begins inside a list loses that list's indentation.
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 
 from connector.clusters import boundary
 from connector.render_blocks import FENCE, Block, continuation, tree
@@ -20,23 +21,32 @@ _ATOM = re.compile(
 )
 
 
-def pack(text: str, limit: int) -> list[str]:
-    """The parts of a rewritten text, none over `limit` characters (100 at least), none blank."""
+class _Enough(Exception):  # noqa: N818 - no error: as many parts as anybody wants
+    """There is one part more than was asked for."""
+
+
+def pack(text: str, limit: int, most: int) -> list[str]:
+    """The parts of a rewritten text, none over `limit` characters (100 at least), none blank; `most` + 1 at most.
+
+    What would come after these is not looked at.
+    """
     if limit < 100:
         raise ValueError("a part's limit is at least 100 characters")
     lines = text.split("\n")
-    packer = _Packer(lines, limit)
-    packer.place(tree(lines))
-    packer.flush()
+    packer = _Packer(lines, limit, most)
+    with suppress(_Enough):
+        packer.place(tree(lines))
+        packer.flush()
     return packer.parts
 
 
 class _Packer:
     """The part being filled, and those that are done."""
 
-    def __init__(self, source: Sequence[str], limit: int) -> None:
+    def __init__(self, source: Sequence[str], limit: int, most: int) -> None:
         self.source = source
         self.limit = limit
+        self.most = most
         self.parts: list[str] = []
         self.lines: list[str] = []
         self.length = -1  # of the lines joined, as `_size` counts
@@ -72,6 +82,8 @@ class _Packer:
         part = "\n".join(self.lines).strip()
         if part:
             self.parts.append(part)
+            if len(self.parts) > self.most:
+                raise _Enough
         self.lines, self.length, self.indent, self.title_at = [], -1, 0, None
         if carried:
             self._append(carried)
@@ -118,13 +130,15 @@ class _Packer:
             self.limit - 2 * len(FENCE) - max(len(opening), len(later + word)) - 2 * max(len(prefix), len(later)) - 2
         )
         chunk: list[str] = []
+        held = 0  # the length of the chunk's lines, each with its prefix and a line break
         for line in _narrowed(body, widest):
-            if _size([opening, *chunk, line, FENCE]) + (len(chunk) + 2) * len(prefix) > room:
+            if len(opening) + 1 + held + 2 * len(prefix) + len(line) + 1 + len(FENCE) > room:
                 if self._add_chunk(opening, prefix, chunk, block):
                     opening, prefix = f"{later}{FENCE}{word}", later
                 self.flush()
-                chunk, room = [], self.limit
+                chunk, held, room = [], 0, self.limit
             chunk.append(line)
+            held += len(prefix) + len(line) + 1
         self._add_chunk(opening, prefix, chunk, block)
 
     def _add_chunk(self, opening: str, prefix: str, chunk: Sequence[str], block: Block) -> bool:
@@ -172,8 +186,9 @@ class _Packer:
         if not self.lines:
             self.indent = _indent(lines)
         away = min(self.indent, _indent(lines))
-        self.lines += [line[away:] if line.strip() else line for line in lines]
-        self.length = _size(self.lines)
+        added = [line[away:] if line.strip() else line for line in lines]
+        self.lines += added
+        self.length += 1 + _size(added)
 
 
 def _size(lines: Sequence[str]) -> int:

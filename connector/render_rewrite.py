@@ -18,6 +18,9 @@ if TYPE_CHECKING:  # brought by the first text that is shown (`render_blocks`)
 TABLE_WIDTH = 72
 APART = "\u200b"
 
+_NEEDED = re.compile(r"[`~|]|#{4}")
+"""Without one of these a text has no fence, no table and no heading that is too deep."""
+
 _RUN = re.compile(r"`{3,}")
 _BARS = re.compile(r"(?<!\\)\|")
 _CODE_OR_BOLD = re.compile(r"(`[^`]*`)|\*\*|__")
@@ -27,6 +30,8 @@ _MARKERS = re.compile(r"(?:[ \t]*(?:[-+*]|\d{1,9}[.)])[ \t]+)*[ \t]*")
 
 def rewrite(text: str) -> str:
     """The text as Discord can show it; unchanged, to the character, where nothing of it needs rewriting."""
+    if not _NEEDED.search(text):
+        return text
     lines = text.split("\n")
     changed = False
     quotes = 0
@@ -73,7 +78,9 @@ def _fence(token: "Token", span: Sequence[str]) -> list[str] | None:
 
 def _heading(line: str) -> list[str] | None:
     prefix, mark, rest = line.partition("#")
-    title = re.sub(r"[ \t]+#+[ \t]*$", "", rest.lstrip("#")).strip()
+    title = rest.lstrip("#").strip()
+    if (bare := title.rstrip("#")).endswith((" ", "\t")):
+        title = bare.strip()
     return [f"{prefix}**{_without_bold(title)}**"] if mark and title.strip("#") else None
 
 
@@ -89,8 +96,12 @@ def _table(span: Sequence[str], level: int, quotes: int) -> list[str] | None:
     ]
     header, ruler, body = rows[0], rows[1], [row for row in rows[2:] if any(row)]
     columns = max(map(len, [header, *body]))
-    header, *body = ([*row, *[""] * (columns - len(row))] for row in [header, *body])
-    new = _aligned(header, ruler, body) if _fits([header, *body]) else _listed(header, body)
+    header += [""] * (columns - len(header))
+    new = None
+    if columns + 2 * (columns - 1) <= TABLE_WIDTH:  # else it is too wide whatever it holds, and padding would not end
+        rows = [[*row, *[""] * (columns - len(row))] for row in [header, *body]]
+        new = _aligned(rows[0], ruler, rows[1:]) if _fits(rows) else None
+    new = new or _listed(header, body)
     if not new:
         return None
     return [(first if number == 0 else later) + line for number, line in enumerate(new)]
@@ -130,7 +141,7 @@ def _listed(header: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
     for row in body:
         named = [
             f"**{_without_bold(name)}:** {cell}" if name else _tame(cell)
-            for name, cell in zip(header, row, strict=True)
+            for name, cell in zip(header, row, strict=False)  # a row may be shorter
             if cell
         ]
         items += [("  - " if number else "- ") + cell for number, cell in enumerate(named)]

@@ -1,8 +1,10 @@
 """One round and what a fact about it makes of it; pure, it knows no lane and decides nothing (BEHAVIOUR §7.30)."""
 
-from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from connector import facts
 
@@ -24,8 +26,7 @@ AT_CHILD = frozenset({Phase.WRITTEN, Phase.RUNNING, Phase.STEERED, Phase.JOINED}
 HEADS = frozenset({Phase.WRITTEN, Phase.RUNNING, Phase.BACKOFF})
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
+class Round(Struct, frozen=True):
     """The work one message caused; instants in nanoseconds.
 
     `writes`: all prompts and steers written; `attempts`: the charged ones; `charged`: whether the last one is.

@@ -20,6 +20,7 @@ from connector.settings_values import (
     ids,
     listed,
 )
+from engine.events import SECOND
 
 DISCORD_API = "https://discord.com/api/v10"
 
@@ -283,4 +284,4 @@ def allowed(section: str, key: str) -> str:
 
 def nanoseconds(seconds: float) -> int:
     """Return a duration of the settings (seconds) as the pure cores take it (nanoseconds)."""
-    return math.floor(seconds * 1_000_000_000 + 0.5)
+    return math.floor(seconds * SECOND + 0.5)

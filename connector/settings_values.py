@@ -153,9 +153,12 @@ def shown(value: object) -> str:
         case bool():
             text = "true" if value else "false"
         case int() if value.bit_length() > 256:
-            text = "a huge number"  # Python refuses to write out the longest ones
+            text = "a huge number"
         case str():
             text = f'"{value}"'
         case _:
-            text = str(value)
+            try:
+                text = str(value)
+            except (ValueError, RecursionError):  # Python refuses to write out what holds a huge number, or is too deep
+                text = "what stands there"
     return text if len(text) <= 60 else text[:59] + "…"

@@ -12,14 +12,13 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from importlib import metadata, util
+from importlib import util
 from pathlib import Path
 
+from connector.distribution import UNKNOWN, installed
 from connector.environment import child_environment, plain_environment
 from connector.settings import Settings
 
-UNKNOWN = "unknown"
-DISTRIBUTION = "pi-discord-connector"
 PACKAGES = ("connector", "engine", "fakes")
 SOURCES = (*PACKAGES, "pyproject.toml")
 BOUND = 2.0
@@ -76,7 +75,7 @@ def facts(settings: Settings, environ: Mapping[str, str], *, bound: float = BOUN
     # A program installed below somebody's repository is no part of it: that head would say nothing about us.
     head, dirty = _head(status) if tracked is not None and status is not None else (UNKNOWN, UNKNOWN)
     return Facts(
-        version=_version(),
+        version=installed(),
         head=head,
         dirty=dirty,
         runtime_digest=runtime_digest(_folders()),
@@ -130,13 +129,6 @@ def _folders() -> Iterator[Path]:
         spec = util.find_spec(name)
         if spec and spec.origin:
             yield Path(spec.origin).parent
-
-
-def _version() -> str:
-    try:
-        return metadata.version(DISTRIBUTION)
-    except metadata.PackageNotFoundError:
-        return UNKNOWN
 
 
 def _head(status: str) -> tuple[str, bool | str]:

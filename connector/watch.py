@@ -71,6 +71,8 @@ class Watch:
         self._manager, self._clock, self._log, self._redact, self._sleep = manager, clock, log, redact, sleep
         self._meeting = QUESTIONS * child_bound + CHILD_LATE
         self._met = self._ready = self._relaying = self._ending = False
+        self.over = asyncio.Event()
+        """Set once the start is over: Discord and the agent have been seen to work."""
         self._told = ""
         self._starved: tuple[str, ...] = ()
         self._asked: tuple[int, asyncio.Future[object]] | None = None
@@ -195,6 +197,8 @@ class Watch:
     def _become(self, health: Health) -> None:
         self._health = health
         self._tell()
+        if health.ready:
+            self.over.set()
 
     def _words(self) -> str:
         return self._redact(self._health.status_line())

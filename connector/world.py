@@ -4,8 +4,11 @@
 are frozen values. The same facts in the same order make an equal world.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from connector import facts
 from connector.facts import AnyFact
@@ -15,8 +18,7 @@ from connector.spend import Today
 __all__ = ["AT_CHILD", "HEADS", "Lane", "Phase", "Round", "Session", "World", "told", "without"]
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """One pi session of a lane: its file, since when (ns) it has something in it, its name."""
 
     path: str
@@ -24,8 +26,7 @@ class Session:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Lane:
+class Lane(Struct, frozen=True):
     """One conversation. `waiting`: round ids in the order in which they are asked; `held`: those at the child or in
     backoff; `posting`: those whose answer is on its way; `people`: who has spoken here; `session`: the file of the
     present one; `sessions`: all of them, oldest first."""

@@ -3,10 +3,10 @@
 What a peer writes is never an exception here; an impossible move of our own is.
 """
 
-from dataclasses import replace
 from typing import assert_never
 
 import msgspec
+from msgspec.structs import replace
 
 from engine import commands, steering
 from engine.events import (

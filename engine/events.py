@@ -1,7 +1,9 @@
 """What goes into an engine and what comes out: two unions of small frozen values, and the limits; no behaviour."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from engine import commands, pi
 from engine.marks import mark_of
@@ -42,8 +44,7 @@ class Code(StrEnum):
     DEAD = "dead"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """One end of one turn.
 
     ``text`` is the answer (answered only); ``detail`` is for the log and for classification, never for Discord;
@@ -60,8 +61,7 @@ class Outcome:
 # -- inputs --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """A person's message under its header line; never starts with ``/`` (CONTRACT, What the child sees)."""
 
     message: str
@@ -77,8 +77,7 @@ class Text:
         return mark_of(self.message)
 
 
-@dataclass(frozen=True, slots=True)
-class Slash:
+class Slash(Struct, frozen=True):
     """A ``/command`` of pi or of an extension: a turn of its own without a mark."""
 
     message: str
@@ -89,8 +88,7 @@ class Slash:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """A session command or query (``commands.Ask``; its id is set when written): waits its turn like a prompt."""
 
     command: commands.Ask
@@ -104,37 +102,32 @@ class Request:
 Work = Text | Slash | Request
 
 
-@dataclass(frozen=True, slots=True)
-class Submit:
+class Submit(Struct, frozen=True):
     """Give one turn; ``turn`` is the caller's name for it, unique in this generation."""
 
     turn: str
     work: Work
 
 
-@dataclass(frozen=True, slots=True)
-class SteerIn:
+class SteerIn(Struct, frozen=True):
     """Add a person's line to the running run; ``turn`` as in ``Submit``."""
 
     turn: str
     work: Text
 
 
-@dataclass(frozen=True, slots=True)
-class Fail:
+class Fail(Struct, frozen=True):
     """End this turn (or open steer) with ``code``: Stop, an interrupt, our own shutdown."""
 
     turn: str
     code: Code
 
 
-@dataclass(frozen=True, slots=True)
-class AbortOrphan:
+class AbortOrphan(Struct, frozen=True):
     """Abort a run that is nobody's (``/stop lane``)."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerDialog:
+class AnswerDialog(Struct, frozen=True):
     """A person's answer to an open dialog; exactly one of the fields is set, none means cancelled."""
 
     dialog: str
@@ -142,29 +135,25 @@ class AnswerDialog:
     confirmed: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Struct, frozen=True):
     """Stop this child; from now on nothing is written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(Struct, frozen=True):
     """Records of one generation, in the order they were read."""
 
     generation: int
     lines: tuple[Line, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Exited:
+class Exited(Struct, frozen=True):
     """The process of one generation is gone: status, or minus the signal."""
 
     generation: int
     code: int
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(Struct, frozen=True):
     """The clock reached a deadline (or not: an early tick changes nothing)."""
 
 
@@ -173,41 +162,35 @@ Input = Submit | SteerIn | Fail | AbortOrphan | AnswerDialog | Stop | Read | Exi
 # -- effects -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(Struct, frozen=True):
     """Write these commands in one write."""
 
     commands: tuple[commands.Command, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Kill:
+class Kill(Struct, frozen=True):
     """Run the stop ladder on the child."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(Struct, frozen=True):
     """The first answer of the child was read; ``state`` is its data."""
 
     state: object
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     """The turn's prompt is being written."""
 
     turn: str
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(Struct, frozen=True):
     """The turn's run has started."""
 
     turn: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOpened:
+class ToolOpened(Struct, frozen=True):
     """A tool started in the turn's run."""
 
     turn: str
@@ -216,16 +199,14 @@ class ToolOpened:
     args: object = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolClosed:
+class ToolClosed(Struct, frozen=True):
     """A tool of the turn's run returned, or the run ended around it."""
 
     turn: str
     call: str
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """Text (or thinking) that streamed in since the last one; for the card only, never an answer."""
 
     turn: str
@@ -233,8 +214,7 @@ class Progress:
     thinking: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(Struct, frozen=True):
     """What one assistant message, tool or summary cost; ``turn`` "" where it is no turn's, or of one that has failed.
 
     The sum of these is what ``get_session_stats`` tells of a session (it adds up the same parts), but with a model, a
@@ -247,8 +227,7 @@ class Spent:
     usage: pi.Usage | None
 
 
-@dataclass(frozen=True, slots=True)
-class Retrying:
+class Retrying(Struct, frozen=True):
     """pi itself will ask its provider again."""
 
     turn: str
@@ -257,47 +236,41 @@ class Retrying:
     delay: int
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """A further answer of a turn that has already ended (BEHAVIOUR §1.16), or of a ``/command`` (§1.12)."""
 
     turn: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """The turn's one end."""
 
     turn: str
     outcome: Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Released:
+class Released(Struct, frozen=True):
     """The turn has left the queue."""
 
     turn: str
 
 
-@dataclass(frozen=True, slots=True)
-class Replied:
+class Replied(Struct, frozen=True):
     """The response to a ``Request``."""
 
     turn: str
     response: pi.Response
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(Struct, frozen=True):
     """The steer's echo was seen: it joins the run of ``head`` (None: an orphan run)."""
 
     turn: str
     head: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Returned:
+class Returned(Struct, frozen=True):
     """The steer did not reach the model: ``refused`` by pi, declined unwritten (``written`` False), or given back."""
 
     turn: str
@@ -305,44 +278,39 @@ class Returned:
     written: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """An extension dialog of the turn's run waits for a person."""
 
     turn: str
     dialog: pi.Dialog
 
 
-@dataclass(frozen=True, slots=True)
-class Unasked:
+class Unasked(Struct, frozen=True):
     """The dialog is closed: answered, cancelled, or, with ``timed_out``, nobody answered in time."""
 
     dialog: str
     timed_out: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """A one-way request of an extension (notify, status, title) in the turn's run."""
 
     turn: str
     dialog: pi.Dialog
 
 
-@dataclass(frozen=True, slots=True)
-class Wedged:
+class Wedged(Struct, frozen=True):
     """The child is given up; it exits next."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """Something for the log: counted per ``kind``, the first of a kind is logged."""
 
     kind: str
     detail: str = ""
-    fields: tuple[tuple[str, str], ...] = field(default=())
+    fields: tuple[tuple[str, str], ...] = ()
 
 
 Effect = (

@@ -3,8 +3,10 @@
 A ``Moves`` holds the state that one step is replacing; outside that step, states are values.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from engine import commands, runs, steering, waits
 from engine.events import (
@@ -37,7 +39,7 @@ class Moves:
 
     def set(self, **changes: object) -> None:
         """Replace fields of the state."""
-        self.s = replace(self.s, **changes)  # type: ignore[arg-type]  # replace() checks the names at run time
+        self.s = replace(self.s, **changes)
 
     def name(self, kind: str) -> str:
         """A new request id."""

@@ -4,6 +4,7 @@ A model that streams quickly would else wake us for every few words. What is no 
 and neither is a stream that is slow, short, or comes in large pieces already.
 """
 
+from engine.events import SECOND
 from engine.pi import MessageUpdate
 from engine.wire import Line
 
@@ -33,5 +34,5 @@ class Pace:
         streams = bool(lines) and isinstance(lines[-1], MessageUpdate)
         self._row = self._row + 1 if near and streams and size < ENOUGH else 0
         rest = REST if self._row >= MANY else 0.0
-        self._last = now + int(rest * 1e9)
+        self._last = now + int(rest * SECOND)
         return rest

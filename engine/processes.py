@@ -23,6 +23,9 @@ MARK = "PI_GENERATION"
 OOM_SCORE = 500
 """Of a child and all that it starts, from -1000 to 1000: of two processes the higher one is ended for its memory."""
 
+_HINT = 1 << 12
+"""Bytes that `direct_children` compares: some six hundred processes."""
+
 _HAS_PROC = Path("/proc/self/stat").exists()
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -186,16 +189,20 @@ def mark_of(pid: int) -> str | None:
     return None
 
 
-def direct_children() -> str | None:
+def direct_children() -> bytes | None:
     """A hint whether our direct children have changed: equal when they have not; None where there is none.
 
     The kernel calls these files unreliable while children come and go, so they are good for nothing else.
     """
     try:
-        threads = sorted(Path("/proc/self/task").iterdir())
-        return "|".join((thread / "children").read_text(encoding="ascii") for thread in threads)
-    except OSError:  # not this system, or a thread ended meanwhile
+        # What comes to a process as an orphan is the first thread's; a look at every thread takes ten times as long.
+        file = os.open(f"/proc/self/task/{os.getpid()}/children", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:  # not this system
         return None
+    try:
+        return os.read(file, _HINT)
+    finally:
+        os.close(file)
 
 
 def offer_for_memory(pid: int) -> bool:

@@ -1,7 +1,8 @@
 """What the child's records mean for the state (BEHAVIOUR §1, §4, §5): one method a record; it never raises for them."""
 
 import math
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from engine import pi, runs, steering, waits
 from engine.events import (

@@ -191,14 +191,17 @@ class Engine:
             self._tell(tuple(told), self.state.busy)
 
     def _arm(self) -> None:
-        """The one timer stands at the core's one deadline, or before it: a tick that comes early changes nothing."""
+        """The one timer stands at the core's one deadline, or before it: a tick that comes early changes nothing.
+
+        So a sign of life, which puts the deadline off, costs no timer.
+        """
         due = deadline(self.state)
         if self._timer is not None and (due is None or self._due > due):
             self._timer.cancel()
             self._timer = None
         if self._timer is None and due is not None:
             self._due = due
-            wait = max(0, due - self._clock()) / 1e9
+            wait = max(0, due - self._clock()) / SECOND
             self._timer = asyncio.get_running_loop().call_later(wait, self._ring)
 
     def _ring(self) -> None:

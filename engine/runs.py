@@ -1,21 +1,20 @@
 """One run of the child and the texts in it: who owns which part, and what is owed to whom (BEHAVIOUR §1.15, §1.16)."""
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engine import pi
 from engine.events import Answered, Code, Effect, Ended, Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """The texts between two user echoes; ``owner`` None is nobody's."""
 
     owner: str | None
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """A run from its first ``agent_start`` to its ``agent_settled``.
 
     ``head``: the turn whose run it is, None for an orphan. ``open``: a low-level run is open. ``last``: stop reason of

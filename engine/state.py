@@ -1,7 +1,8 @@
 """The engine's whole state as one frozen value, and what can be asked of it without changing it; pure."""
 
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from msgspec import Struct
 
 from engine.events import Limits
 from engine.runs import Run
@@ -20,8 +21,7 @@ class Condition(Enum):
     EXITED = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class OpenDialog:
+class OpenDialog(Struct, frozen=True):
     """A dialog that waits for an answer of ``turn`` since ``since``; pi itself ends it at ``due`` unless ``ours``."""
 
     name: str
@@ -31,8 +31,7 @@ class OpenDialog:
     since: int
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """One generation's engine; instants in nanoseconds of the caller's clock.
 
     ``life``: the last sign of life. ``marks``: of the last turns and steers written. ``tail``: the ``/command`` that

@@ -4,14 +4,16 @@ A steer is open from its write to its echo, its refusal or its return. ``clear_q
 answered before it was written, so a steer whose own answer comes later is cleared once more.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engine.events import Code
 from engine.marks import mark_of
 
 
-@dataclass(frozen=True, slots=True)
-class Steer:
+class Steer(Struct, frozen=True):
     """One open steer; ``code`` is set where it was given up meanwhile and may not come back as a prompt."""
 
     turn: str
@@ -30,8 +32,7 @@ class Clear:
     covers: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Steering:
+class Steering(Struct, frozen=True):
     """All open steers in the order written, and the unanswered ``clear_queue``s.
 
     ``over``: when the run they were steered into ended (or failed), None while it goes on. ``tried``: a ``clear_queue``

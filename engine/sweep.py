@@ -67,7 +67,7 @@ class Household:
         self._own: set[Identity] = set()
         self._free: set[Identity] = set()
         self._starting = 0
-        self._hint: str | None = None
+        self._hint: bytes | None = None
 
     @contextlib.contextmanager
     def starting(self) -> Iterator[None]:

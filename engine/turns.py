@@ -10,6 +10,8 @@ Laws of the table:
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from msgspec import Struct
+
 from engine.events import Outcome, Request, Work
 
 
@@ -116,8 +118,7 @@ ABORTS = 2
 """At most this many aborts are written for one turn (BEHAVIOUR §1.4)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """One entry of the queue.
 
     ``since``: when it was given, then when it was written. ``read``: its response was read. ``settled``: pi settled

@@ -1,12 +1,12 @@
 """Open tool waits, by call id (BEHAVIOUR §5); it measures nothing but ages and decides nothing."""
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engine.pi import MessageEnd, MessageStart, ToolEnd
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Struct, frozen=True):
     """One tool that was opened and has not returned; ``since`` in nanoseconds."""
 
     call: str
@@ -26,7 +26,7 @@ def opened(waits: Waits, call: str, tool: str, now: int) -> Waits:
 
 def closed(waits: Waits, call: str | None) -> Waits:
     """The waits without this call; an empty or unknown id closes nothing."""
-    return tuple(wait for wait in waits if wait.call != call) if call else waits
+    return tuple(wait for wait in waits if wait.call != call)
 
 
 def paused(waits: Waits, since: int, now: int) -> Waits:

@@ -18,7 +18,7 @@ from fakes.discord_net import Port, Server
 from fakes.discord_payloads import SPOKEN
 from fakes.discord_records import Json, Person, Place, Post, Request, Upload, Violation
 from fakes.discord_rest import API, Rest, Spec
-from fakes.waiting import Changes
+from fakes.waiting import BOUND, Changes
 
 __all__ = ["FakeDiscord", "FakeDiscordThread", "Person", "Place", "Post", "Upload"]
 
@@ -30,9 +30,10 @@ class FakeDiscord(Acting):
 
     `intents_allowed` is whether the privileged intents are switched on; `nonce_window` how long a repeated nonce
     gives the old message, `heartbeat` the gateway's interval (both seconds), `replay` how many events a session
-    keeps for RESUME; `validate` holds requests and replies against Discord's specification where that is at hand
-    (it needs jsonschema, which is there for tests only: the demo says False). `port` 0 is any free one; OSError
-    where a named one is taken.
+    keeps for RESUME; `validate` holds requests, replies and events against Discord's specification where that is at
+    hand (it needs jsonschema, which is there for tests only: the demo says False), and the end of the world then raises
+    AssertionError where something was outside it, unless `strict` is off. `port` 0 is any free one; OSError where a
+    named one is taken.
     """
 
     def __init__(
@@ -46,10 +47,14 @@ class FakeDiscord(Acting):
         heartbeat: float = 41.25,
         replay: int = 10_000,
         validate: bool = True,
+        strict: bool = True,
         port: int = 0,
     ) -> None:
         super().__init__()
+        self.at_end: list[Callable[[], None]] = []
+        """What is called when this Discord ends, however that comes."""
         self._port = Port(port)
+        self._strict = validate and strict
         self._host = host = f"127.0.0.1:{self._port.number}"
         self.token = token
         self.rest_base = f"http://{host}{API}"
@@ -70,6 +75,7 @@ class FakeDiscord(Acting):
             heartbeat=heartbeat,
             replay=replay,
             changed=self.changes.tell,
+            told=self._told,
         )
         self.faults = self.gateway.faults = Faults(self.gateway, self._down, self._up)
         self._rest = Rest(self.mind, self.faults, token, _spec() if validate else None, self.changes.tell)
@@ -79,6 +85,10 @@ class FakeDiscord(Acting):
         app.router.add_route("*", "/{tail:.*}", self._handle)
         self._server = Server(app, self._port)
         self.guild: Place = self.add_guild(guild_name)
+
+    def _told(self, event: str, payload: Json) -> None:
+        if self._rest.spec is not None:
+            self._rest.violations += self._rest.spec.check_event(event, payload)
 
     def _publish(self, event: str, payload: Json) -> None:
         for watcher in list(self._watching):
@@ -107,7 +117,19 @@ class FakeDiscord(Acting):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.faults.clear()
+        for end in self.at_end:
+            end()
         await self._server.stop()
+        if kind is None and self._strict:
+            self.judge()
+
+    def judge(self) -> None:
+        """Raise AssertionError where a client asked for what Discord has not, or either side spoke as it does not."""
+        wrong = [f"no such route: {route}" for route in self.unknown_routes]
+        wrong += [f"a body of the wrong shape: {failure}" for failure in self.mind.failures]
+        wrong += [str(violation) for violation in self.violations]
+        if wrong:
+            raise AssertionError("outside Discord's specification:\n" + "\n".join(wrong))
 
     async def _down(self) -> None:
         await self._server.down()
@@ -134,7 +156,7 @@ class FakeDiscord(Acting):
 
     @property
     def violations(self) -> list[Violation]:
-        """Requests and replies outside Discord's specification (always empty without it)."""
+        """Requests, replies and events outside Discord's specification (always empty without it)."""
         return self._rest.violations
 
     def sent(self, method: str, route: str) -> list[Request]:
@@ -190,11 +212,11 @@ class FakeDiscord(Acting):
         """Everything said in a channel by anyone, oldest first, as the API shows it."""
         return [self.mind.message(channel.id, m) for m in sorted(self.mind.sim.messages[channel.id])]
 
-    async def wait_for(self, predicate: Callable[[], T], timeout: float = 5.0, what: str = "") -> T:
+    async def wait_for(self, predicate: Callable[[], T], timeout: float = BOUND, what: str = "") -> T:
         """The first truthy value of `predicate`, asked again at each request, event and connection."""
         return await self.changes.until(predicate, timeout, what)
 
-    async def connected(self, timeout: float = 5.0) -> None:
+    async def connected(self, timeout: float = BOUND) -> None:
         """A client has said who it is on the gateway."""
         await self.wait_for(lambda: self.gateway.connected, timeout, "a gateway session")
 
@@ -219,8 +241,9 @@ class FakeDiscordThread:
     `run` awaits something on that loop, `ask` computes something there; both give the result.
     """
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *, strict: bool = True, **options: Any) -> None:
         self._options = options
+        self._strict = strict
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._main, name="fake-discord")
         self.world: FakeDiscord
@@ -235,21 +258,23 @@ class FakeDiscordThread:
     ) -> None:
         self._loop.call_soon_threadsafe(self._done.set)
         self._thread.join()
+        if kind is None and self._strict:
+            self.world.judge()
 
     def _main(self) -> None:
         asyncio.run(self._serve())
 
     async def _serve(self) -> None:
         self._loop, self._done = asyncio.get_running_loop(), asyncio.Event()
-        async with FakeDiscord(**self._options) as self.world:
+        async with FakeDiscord(**self._options, strict=False) as self.world:
             self._ready.set()
             await self._done.wait()
 
-    def run(self, act: Coroutine[Any, Any, T], timeout: float = 10.0) -> T:
+    def run(self, act: Coroutine[Any, Any, T], timeout: float = BOUND) -> T:
         """The result of a coroutine of the world, awaited there; its exceptions come through."""
         return asyncio.run_coroutine_threadsafe(act, self._loop).result(timeout)
 
-    def ask(self, question: Callable[[FakeDiscord], T], timeout: float = 10.0) -> T:
+    def ask(self, question: Callable[[FakeDiscord], T], timeout: float = BOUND) -> T:
         """What `question` finds in the world."""
 
         async def asked() -> T:

@@ -9,6 +9,7 @@ from typing import Any
 from fakes.discord_people import People
 from fakes.discord_records import InteractionReply, Json, Person, Place, walk
 from fakes.discord_sim import Record
+from fakes.waiting import BOUND
 
 _COMMAND, _COMPONENT, _AUTOCOMPLETE, _MODAL = 2, 3, 4, 5
 _BUTTON, _SELECT = 2, 3
@@ -39,12 +40,12 @@ class Act:
         """The ids of the bot's follow-up messages, in order."""
         return list(self.record.followup_ids)
 
-    async def reply(self, timeout: float = 5.0) -> InteractionReply:
+    async def reply(self, timeout: float = BOUND) -> InteractionReply:
         """The bot's answer, as it stands when it comes; AssertionError without one in `timeout` seconds."""
         await self.world.changes.until(lambda: self.record.responded, timeout, f"an answer to {self.id}")
         return self.now()
 
-    async def message(self, timeout: float = 5.0) -> InteractionReply:
+    async def message(self, timeout: float = BOUND) -> InteractionReply:
         """The answer once it is more than a deferral."""
         kinds = ("deferred", "deferred_update")
         await self.world.changes.until(

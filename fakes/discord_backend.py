@@ -56,6 +56,7 @@ class Mind(Sim):
         if route is None:
             self.gaps.append(f"{method} {path}")
             return 404, error(0, "404: Not Found")
+        body = _unsaid(body)
         try:
             status, reply = self._answer(method, path, route, query=query, body=body, files=files)
         except NOT_MODELLED as gap:
@@ -177,6 +178,14 @@ class Mind(Sim):
         if not isinstance(name, str) or not 1 <= len(name) <= 100:
             return 400, form_error("name", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100 in length.")
         return 201, self.open_thread(channel_id, name, self.bot_id, message_id)
+
+
+def _unsaid(body: Any) -> Any:
+    """The body without an `enforce_nonce` that is false, which is the same as not to say it."""
+    if not isinstance(body, dict):
+        return body
+    kept = {key: value for key, value in body.items() if key != "enforce_nonce" or value is not False}
+    return kept | {"data": _unsaid(kept["data"])} if "data" in kept else kept
 
 
 def _code(code: int) -> Answered:

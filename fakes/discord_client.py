@@ -80,6 +80,7 @@ async def running(world: FakeDiscord, client: Client) -> AsyncIterator[asyncio.T
             if not ready.done():
                 ready.cancel()
                 await task
+                raise AssertionError("the client ended by itself before it was ready")
             await ready
             yield task
         finally:

@@ -125,6 +125,9 @@ class Sockets(Protocol):
     def drop(self) -> None:
         """Reset every gateway connection."""
 
+    def tear(self) -> None:
+        """End every gateway connection in the middle of a frame."""
+
 
 def limited(retry_after: float, scope: str, via: bool) -> Answer:
     """A 429 as Discord words it; without the `Via` header it is Cloudflare's, which clients treat as a ban."""
@@ -137,6 +140,7 @@ def limited(retry_after: float, scope: str, via: bool) -> Answer:
         "message": "You are being rate limited.",
         "retry_after": retry_after,
         "global": scope == "global",
+        "code": 0,
     }
     return Answer(429, body, headers)
 
@@ -164,6 +168,9 @@ class Faults:
         """Gateway connections are reset, at the default address and at the resume address."""
         self.refuse_resume = False
         """The same at the resume address only."""
+        self.flowing = asyncio.Event()
+        """Not set: no frame of the gateway leaves, heartbeats' answers neither; they come, in order, when it is."""
+        self.flowing.set()
         self._double: int | None = 0
         self._swallow = 0
         self._swallow_event: str | None = None
@@ -256,6 +263,7 @@ class Faults:
                     assert_never(fault.outcome)
         self.rest.clear()
         self.buckets.clear()
+        self.flowing.set()
         self.deaf = self.mute_heartbeats = self.refuse_gateway = self.refuse_resume = False
         self._double, self._swallow, self._swallow_event = 0, 0, None
 
@@ -298,6 +306,10 @@ class Faults:
     def drop(self) -> None:
         """Reset every gateway connection, without a close frame."""
         self._sockets.drop()
+
+    def tear(self) -> None:
+        """End every gateway connection in the middle of a frame."""
+        self._sockets.tear()
 
     async def server_down(self) -> None:
         """The whole server: connections are reset and new ones refused, until `server_up`."""

@@ -19,6 +19,8 @@ from fakes.discord_records import Json
 PRIVILEGED = (1 << 15) | (1 << 8) | (1 << 1)
 """Message content, presences and members: what must be switched on for the application."""
 ENDS_SESSION = {4007, 4009}
+TORN = b"\x81\x7e\x10\x00" + b'{"op": 0, "t": "MESSAGE_CREATE", "s": '
+"""The first bytes of a text frame of 4,096."""
 
 
 class World(Protocol):
@@ -86,7 +88,10 @@ class Gateway:
         heartbeat: float,
         replay: int,
         changed: Callable[[], None],
+        told: Callable[[str, Json], None] = lambda _event, _payload: None,
     ) -> None:
+        self.told = told
+        """Hears of every event as a session gets it."""
         self.world = world
         self.token = token
         self.resume_url = resume_url
@@ -128,8 +133,12 @@ class Gateway:
 
     def _say(self, session: Session, event: str, payload: Json) -> None:
         shaped = self.world.shape(event, payload, session.intents)
-        if shaped is None:
-            return
+        if shaped is not None:
+            self.told(event, shaped)
+            self.say_raw(session, event, shaped)
+
+    def say_raw(self, session: Session, event: str, shaped: Any) -> None:
+        """An event as it is, whatever that may be."""
         session.seq += 1
         frame = json.dumps({"op": 0, "t": event, "s": session.seq, "d": shaped})
         session.log.append((session.seq, frame))
@@ -174,9 +183,20 @@ class Gateway:
                         line.closed_with = frame
                     await line.socket.close(code=frame)
                     return
+                if self.faults is not None and not self.faults.flowing.is_set():
+                    await self._flows(line, self.faults.flowing)
                 await line.socket.send_str(frame)
             except ConnectionError:
                 return  # the client went away; what it missed is in its session's log
+
+    async def _flows(self, line: Line, flowing: asyncio.Event) -> None:
+        """Wait until frames leave again, or nobody is there any more."""
+        either = [asyncio.create_task(flowing.wait()), asyncio.create_task(line.gone.wait())]
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in either:
+                task.cancel()
 
     def _gone(self, line: Line) -> None:
         self.lines.remove(line)
@@ -278,3 +298,10 @@ class Gateway:
         """Reset every connection."""
         for line in list(self.lines):
             reset(line.request)
+
+    def tear(self) -> None:
+        """End every connection in the middle of a frame: its head tells of more than comes."""
+        for line in list(self.lines):
+            if line.request.transport is not None:
+                line.request.transport.write(TORN)
+                line.request.transport.close()

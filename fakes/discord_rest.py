@@ -15,7 +15,7 @@ from fakes.discord_cdn import UploadedFile
 from fakes.discord_faults import Answer, Fault, Faults, Hang, Outcome, Reset
 from fakes.discord_net import reset
 from fakes.discord_payloads import error
-from fakes.discord_records import Request, Violation
+from fakes.discord_records import Json, Request, Violation
 
 API = "/api/v10"
 _TOKENLESS = re.compile(r"^/interactions/\d+/[^/]+/callback$|^/webhooks/\d+/[^/]+|^/gateway$")
@@ -25,8 +25,13 @@ _HTML = "<html><head><title>{status}</title></head><body>cloudflare</body></html
 class Spec(Protocol):
     """What holds requests and replies against Discord's specification."""
 
-    def check_request(self, method: str, path: str, body: Any) -> list[Violation]:
+    def check_request(
+        self, method: str, path: str, body: Any, *, query: dict[str, str] | None = None, parts: tuple[str, ...] = ()
+    ) -> list[Violation]:
         """What is wrong with a request."""
+
+    def check_event(self, event: str, payload: Json) -> list[Violation]:
+        """What is wrong with an event."""
 
     def check_reply(self, method: str, path: str, status: int, body: Any) -> list[Violation]:
         """What is wrong with a reply."""
@@ -50,6 +55,7 @@ class Rest:
         raw = request.rel_url.raw_path
         path = raw.removeprefix(API)
         api = raw != path
+        path = path.replace("%40", "@")  # discord.js writes `@original` so
         record = Request(
             request.method,
             path,
@@ -60,9 +66,13 @@ class Rest:
             {k: v for k, v in request.headers.items() if k.lower() != "authorization"},
             "Authorization" in request.headers,
         )
-        record.body, files = await _body(request)
+        record.body, files, parts = await _body(request)
         record.files = tuple(file.filename for file in files)
         self.requests.append(record)
+        if self.spec is not None and record.route is not None:
+            self.violations += self.spec.check_request(
+                record.method, path, record.body, query=record.query, parts=parts
+            )
         self.changed()
         fault = self.faults.take(record.method, path, record.route)
         if fault is not None:
@@ -87,6 +97,8 @@ class Rest:
                 return web.Response(status=500)
             reply = after or reply or self._act(record, files, request.headers.get("Authorization"))
         assert reply is not None
+        if self.spec is not None and record.route is not None and (reply.body is not None or reply.status == 204):
+            self.violations += self.spec.check_reply(record.method, record.path, reply.status, reply.body)
         return self._respond(record, Answer(reply.status, reply.body, headers | reply.headers))
 
     def _act(self, record: Request, files: list[UploadedFile], authorization: str | None) -> Answer:
@@ -96,9 +108,6 @@ class Rest:
         status, body = self.mind.request(record.method, record.path, query=record.query, body=record.body, files=files)
         self.unknown_routes += self.mind.gaps[gaps:]
         record.stored = status < 300
-        if self.spec is not None and record.route is not None:
-            self.violations += self.spec.check_request(record.method, record.path, record.body)
-            self.violations += self.spec.check_reply(record.method, record.path, status, body)
         return Answer(status, body)
 
     async def _meet(self, outcome: Outcome, request: web.Request) -> Answer | None:
@@ -152,16 +161,16 @@ class Rest:
         return cut
 
 
-async def _body(request: web.Request) -> tuple[Any, list[UploadedFile]]:
-    """The JSON of a request and its files; a body that is no JSON is given as its text."""
+async def _body(request: web.Request) -> tuple[Any, list[UploadedFile], tuple[str, ...]]:
+    """The JSON of a request, its files and the names of their parts; a body that is no JSON is given as its text."""
     if request.content_type != "multipart/form-data":
         text = await request.text()
         if not text:
-            return None, []
+            return None, [], ()
         try:
-            return json.loads(text), []
+            return json.loads(text), [], ()
         except json.JSONDecodeError:
-            return text, []
+            return text, [], ()
     payload: Any = {}
     found: list[tuple[int, UploadedFile]] = []
     form = await request.post()
@@ -175,4 +184,5 @@ async def _body(request: web.Request) -> tuple[Any, list[UploadedFile]]:
             told_of = told.get(str(number), {})
             file = UploadedFile(value.filename, io.BytesIO(value.file.read()), told_of.get("description"))
             found.append((number, file))
-    return payload, [file for _, file in sorted(found, key=lambda pair: pair[0])]
+    parts = tuple(name for name, value in form.items() if isinstance(value, web.FileField))
+    return payload, [file for _, file in sorted(found, key=lambda pair: pair[0])], parts

@@ -43,6 +43,12 @@ OWN_ROUTES = {
 """Routes simcord has not, or has without what clients read in them."""
 
 
+def routes() -> list[tuple[str, str]]:
+    """Method and template of every route that is served."""
+    simcords = [(method, "/" + "/".join(parts)) for method, found in _ROUTES.items() for parts, _ in found]
+    return sorted({*OWN_ROUTES, *simcords})
+
+
 class WallClock(Clock):
     """UTC of this machine, monotonic, and `advance`d by tests that need time to have passed."""
 
@@ -144,6 +150,9 @@ class Sim:
         gate = sim_intents.required_intent(event, payload)
         if gate is not None and not getattr(wanted, gate):
             return None
+        if event in ("MESSAGE_CREATE", "MESSAGE_UPDATE"):  # discord.js hears no private message without it
+            kind = self.sim.channels[int(payload["channel_id"])].type
+            payload = {**payload, "channel_type": int(kind)}
         if wanted.message_content and event != "GUILD_CREATE":
             return payload
         out = copy.deepcopy(payload)

@@ -16,7 +16,7 @@ from connector.logs import Log, Logs
 from connector.ports import Connected, Heard
 from connector.settings import LogSettings
 from fakes.discord import FakeDiscord
-from fakes.waiting import Changes
+from fakes.waiting import BOUND, Changes
 
 T = TypeVar("T")
 H = TypeVar("H", bound=Heard)
@@ -82,9 +82,9 @@ class Living:
         self.gateway = Gateway(options, self.hear, log, hooks=hooks, memory=memory, clock=self.pacing.clock())
 
     async def ended_with(self) -> BaseException | None:
-        """What `run()` ends with by itself, within five seconds."""
+        """What `run()` ends with by itself."""
         assert self.task is not None
-        await asyncio.wait({self.task}, timeout=5)
+        await asyncio.wait({self.task}, timeout=BOUND)
         self.looked_at = True
         return self.task.exception()
 
@@ -127,6 +127,7 @@ async def running(world: FakeDiscord, *, ready: bool = True, **wanted: Any) -> A
             if task.done():
                 first.cancel()
                 await task
+                raise AssertionError("the gateway ended by itself before it was connected")
             await first
         yield living
         if not living.looked_at:

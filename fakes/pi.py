@@ -6,6 +6,7 @@ written to `--session-dir`, else below `$PI_CODING_AGENT_DIR`, else not at all.
 
 FAKE_PI_LOG     a file that gets one JSON line for each command, event, signal and end (`pid`, `ns` monotonic, `kind`)
 FAKE_PI_SCALE   divides the delays of pi's own retries (2, 4, 8 s)
+$PI_CODING_AGENT_DIR/settings.json, models.json: of pi's own settings those in `_CONFIGURED`, and the model's window
 FAKE_PI_KILL    `WHEN:NAME:N`: kill -9 of the process that started this one at the N-th command or record NAME here, a
                 command when it is read, a record `before` or `after` it is written
 """
@@ -93,6 +94,8 @@ def _options(found: dict[str, str]) -> Options:
             names = sorted(name for name in os.listdir(folder) if name.endswith(".jsonl"))  # noqa: PTH208  # as above
             last = os.path.join(folder, names[-1]) if names else None  # noqa: PTH118  # as above
     seed = (time.time_ns() ^ os.getpid() << 32) & 0xFFFF_FFFF_FFFF
+    configured = _configured(agent) if (agent := os.environ.get("PI_CODING_AGENT_DIR")) else {}
+    base = configured.pop("retry_base_ms", 2000)
     return Options(
         session_dir=folder,
         session_file=last,
@@ -100,9 +103,28 @@ def _options(found: dict[str, str]) -> Options:
         cwd=cwd,
         wall=time.time_ns(),
         seed=f"{seed:012x}",
-        retry_base_ms=2000 / float(os.environ.get("FAKE_PI_SCALE", "1")),
+        retry_base_ms=base / float(os.environ.get("FAKE_PI_SCALE", "1")),
         model=found.get("--model", "scripted"),
+        **configured,
     )
+
+
+_CONFIGURED = {
+    ("retry", "baseDelayMs"): "retry_base_ms",
+    ("retry", "maxRetries"): "retry_max",
+    ("compaction", "reserveTokens"): "reserve",
+    ("compaction", "keepRecentTokens"): "keep_recent",
+}
+
+
+def _configured(agent: str) -> dict[str, Any]:
+    """What pi's own files set, as fields of `Options`; nothing where there are none."""
+    settings = json.loads(_content(os.path.join(agent, "settings.json")) or "{}")  # noqa: PTH118  # as above
+    found = {field: settings[part][key] for (part, key), field in _CONFIGURED.items() if key in settings.get(part, {})}
+    models = json.loads(_content(os.path.join(agent, "models.json")) or "{}")  # noqa: PTH118  # as above
+    for provider in models.get("providers", {}).values():
+        found["context_window"] = provider["models"][0]["contextWindow"]
+    return found
 
 
 def _content(path: str) -> str | None:

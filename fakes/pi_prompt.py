@@ -6,13 +6,14 @@ commands that came in the same write; the numbers are those of the recordings (f
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from fakes import behaviour as b
 from fakes.loop import HOP, Flow, Gate
 from fakes.pi_compact import compact, over_threshold, pretend
 from fakes.pi_extension import command_flow, hook_flow, known_commands
-from fakes.pi_records import Record, image_content, response
+from fakes.pi_records import Record, asked_of, image_content, response
 from fakes.pi_run import start
 from fakes.pi_state import Pi, Queued, Run
 from fakes.script_texts import BUSY, COMPACTING, NO_KEY
@@ -62,6 +63,8 @@ def prompt_flow(pi: Pi, command: Record) -> Flow:
         yield HOP
         say(pi, command, error=str(bad))
         return
+    if (asked := asked_of(content)) != text:
+        plan = replace(plan, calls=pi.options.source.plan(asked).calls)
     yield HOP
     yield HOP
     if not (yield from _refused(pi, command, content, plan)):

@@ -14,6 +14,7 @@ __all__ = [
     "MODELS",
     "NO_USAGE",
     "Record",
+    "asked_of",
     "assistant_message",
     "encode",
     "image_content",
@@ -147,6 +148,14 @@ def text_of(message: Record) -> str:
     return "".join(part["text"] for part in content or () if part.get("type") == "text")
 
 
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+def asked_of(content: list[Record]) -> str:
+    """The text as the provider gets it: hints of pictures included, lone surrogates taken out (k_unicode)."""
+    return _LONE.sub("", text_of({"content": content}))
+
+
 _SIGNATURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"RIFF")
 _OMITTED = "[Image omitted: could not be resized below the inline image size limit.]"
 _BAD_IMAGE = (
@@ -193,4 +202,4 @@ def encode(record: Record) -> bytes:
     try:
         return text.encode() + b"\n"
     except UnicodeEncodeError:
-        return re.sub("[\ud800-\udfff]", lambda lone: f"\\u{ord(lone[0]):04x}", text).encode() + b"\n"
+        return _LONE.sub(lambda lone: f"\\u{ord(lone[0]):04x}", text).encode() + b"\n"

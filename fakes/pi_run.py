@@ -11,7 +11,7 @@ from fakes.loop import HOP, Flow, Gate
 from fakes.pi_call import call
 from fakes.pi_compact import compact, over_threshold
 from fakes.pi_extension import FIELDS, ask, chosen, notify_all, start_later
-from fakes.pi_records import Record, system_message, user_message
+from fakes.pi_records import Record, asked_of, system_message, user_message
 from fakes.pi_state import Pi, Queued, Run
 from fakes.pi_tools import run_tools
 from fakes.script import message_key
@@ -20,6 +20,7 @@ __all__ = ["start"]
 
 RETRIED = re.compile(r"(429|5\d\d)\b|Request timed out|terminated|Connection error|Stream ended")
 OVERFLOWED = "context_length_exceeded"
+LONGEST_DELAY_MS = 60_000  # pi's own bound: a base of 600,000 ms is told as this
 
 
 def start(pi: Pi, run: Run) -> Flow:
@@ -106,7 +107,7 @@ def _echo(pi: Pi, run: Run, queued: Queued) -> Flow:
             break
     pi.queue_update()
     pi.say_message(user_message(queued.content, pi.wall_ms()))
-    run.said, run.calls, run.key = pi.options.source.plan(queued.text), 0, message_key(queued.text)
+    run.said, run.calls, run.key = pi.options.source.plan(asked_of(queued.content)), 0, message_key(queued.text)
     yield from _perform(pi, run, run.said)
 
 
@@ -178,7 +179,7 @@ def _goes_on(pi: Pi, run: Run, last: Record) -> Flow:
 
 def _wait_for_retry(pi: Pi, run: Run, error: str) -> Flow:
     run.attempt += 1
-    delay = pi.options.retry_base_ms * 2 ** (run.attempt - 1)
+    delay = min(LONGEST_DELAY_MS, pi.options.retry_base_ms * 2 ** (run.attempt - 1))
     pi.emit(
         "auto_retry_start",
         attempt=run.attempt,

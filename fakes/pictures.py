@@ -102,7 +102,7 @@ class Studio:
 
 async def pictures(folder: Path, scratch: Path) -> None:
     """All of them, from a connector that keeps its things in `scratch`."""
-    async with discord(validate=False) as world:
+    async with discord() as world:
         people = {"users": [world.person("ann").id]}
         home = Home(scratch, world, access=people, discord={"reply_in": "channel"})
         async with home.running() as run:

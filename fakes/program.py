@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import json
 import os
+import select
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -17,12 +18,12 @@ from typing import Any, Self
 from connector.notices_outgoing import how_to_attach
 from engine import processes
 from engine.processes import Identity
+from fakes import waiting
 from fakes.discord import FakeDiscord, Place, Post
 from fakes.script import person_text
 from fakes.waiting import Changes
 
-BOUND = 30.0
-"""Seconds that any one wait may take; a wait ends with what it waits for, never with this."""
+BOUND = waiting.BOUND
 
 FAKE_PI = (sys.executable, "-P", "-m", "fakes.pi", "--mode", "rpc")
 
@@ -59,7 +60,7 @@ class Home:
         self.state = folder / "state"
         self.child_log = folder / "child.log"
         self.workspace = folder / "workspace"
-        self.workspace.mkdir(exist_ok=True)
+        self.workspace.mkdir(exist_ok=True, parents=True)
         agent_env = {"FAKE_PI_LOG": str(self.child_log), "PI_CODING_AGENT_DIR": str(folder / "agent")}
         base: dict[str, dict[str, Any]] = {
             "discord": {"api_base": world.rest_base, "gateway_url": world.gateway_url, "token_file": "-"},
@@ -72,6 +73,16 @@ class Home:
             for key, value in keys.items():
                 known[key] = {**known[key], **value} if isinstance(known.get(key), dict) else value
         self.config.write_text(toml_tables(base))
+        world.at_end.append(self.end)
+
+    def end(self) -> None:
+        """kill -9 of all that any life of this home has left; called when its world ends, however the test did."""
+        while left := of_home(self.folder):
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                if not ends(pid):
+                    raise RuntimeError(f"{pid} outlives a kill -9")
 
     def introduction(self, lane: int) -> str:
         """The line under the header of the first prompt of each session in this lane, its line end before it."""
@@ -190,17 +201,19 @@ class Running:
         """The log lines with this event so far."""
         return [line for line in self.lines if line.get("event") == event]
 
-    async def logged(self, event: str, count: int = 1, where: Callable[[Line], bool] = lambda _: True) -> Line:
+    async def logged(
+        self, event: str, count: int = 1, where: Callable[[Line], bool] = lambda _: True, bound: float = BOUND
+    ) -> Line:
         """The `count`-th line with this event, waited for."""
 
         def found() -> list[Line]:
             return [line for line in self.lines if line.get("event") == event and where(line)][count - 1 :]
 
-        return (await self._changes.until(found, BOUND, f"log line {event}, number {count}"))[0]
+        return (await self._changes.until(found, bound, f"log line {event}, number {count}"))[0]
 
-    async def ready(self) -> None:
+    async def ready(self, bound: float = BOUND) -> None:
         """Wait until it listens to Discord."""
-        await self.logged("connector.ready")
+        await self.logged("connector.ready", bound=bound)
 
     async def exit(self, bound: float = BOUND) -> int:
         """Wait for the end: its exit code."""
@@ -222,14 +235,42 @@ class Running:
         self.terminate()
         return await self.exit()
 
+    def signal_kill(self) -> None:
+        """kill -9, whose end somebody else waits for."""
+        self._process.kill()
+
     async def kill(self) -> None:
         """kill -9."""
-        self._process.kill()
+        self.signal_kill()
         await self.exit()
 
 
 def _is_about(message: str, line: Line) -> bool:
     return line.get("message_id") == message
+
+
+def of_home(folder: Path) -> list[int]:
+    """Every process whose environment names this folder: the connector's of any life, its children, their tools."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                environ = (entry / "environ").read_bytes()
+                if any(os.fsencode(folder) + end in environ for end in (b"/", b"\0")):
+                    found.append(int(entry.name))
+    return found
+
+
+def ends(pid: int) -> bool:
+    """Wait for a process's end; whether it came within the bound."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([handle], [], [], BOUND)[0])
+    finally:
+        os.close(handle)
 
 
 def household(pid: int) -> list[Identity]:

@@ -19,9 +19,7 @@ from typing import Any, Literal, Self, assert_never
 from fakes import behaviour
 from fakes.behaviour import Drop, Hang, Http, Recount, RefuseConnection, Stall, Text, Tools
 from fakes.provider_words import Script, user_texts
-
-BOUND = 5.0
-"""Seconds that a real wait may take before it counts as failed."""
+from fakes.waiting import BOUND
 
 
 @dataclass(slots=True, eq=False)

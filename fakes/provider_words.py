@@ -9,10 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fakes.behaviour import Call, Drop, Http, Recount, Text, Tool, Tools
-from fakes.script import message_key, plan
+from fakes.script import ScriptSource, message_key, plan
 
 Message = Mapping[str, Any]
 """One message of a chat-completions request."""
+
+
+SUMMARY_ASKED = ("<conversation>", "# Conversation")
+"""How pi begins what it asks for a summary (m_compact)."""
 
 
 def bash(*commands: str, text: str = "") -> Tools:
@@ -51,6 +55,8 @@ class Script:
     def behaviour(self, messages: Sequence[Message], now: datetime.datetime) -> Call:
         """Return what this request's newest user text asks for; `now` is the wall time, with its zone."""
         texts = user_texts(messages) or [""]
+        if texts[-1].startswith(SUMMARY_ASKED):
+            return ScriptSource().summary()
         calls = plan(texts[-1]).calls or (Text("default answer"),)
         earlier = self._earlier.setdefault(message_key(texts[-1]), [])
         earlier.append(now)

@@ -10,9 +10,7 @@ from typing import Any, Self
 
 from fakes.real_pi import Launch
 from fakes.records import Record, outline
-
-BOUND = 5.0
-"""Seconds that a real wait may take before it counts as failed."""
+from fakes.waiting import BOUND
 
 START_BOUND = 30.0
 """Seconds until the first response: a first start after an installation reads much from a cold disk."""

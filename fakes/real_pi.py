@@ -13,6 +13,8 @@ from typing import Any
 MODEL = "scripted"
 QUICK_RETRY = {"retry": {"baseDelayMs": 10}}
 """pi's settings for tests: its own re-asks after 10, 20 and 40 ms instead of 2, 4 and 8 s (PROTOCOL §7)."""
+WINDOW = 10_000_000
+"""Tokens: a prompt of 5 MB must not set off a compaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,42 +62,49 @@ class RealPi:
         settings: Mapping[str, Any] = QUICK_RETRY,
         extension: str = "",
         arguments: Sequence[str] = ("--no-session",),
+        window: int = WINDOW,
     ) -> Launch:
         """Write the home and return how to start pi in it.
 
         `settings` is pi's settings.json, `extension` the source of a TypeScript extension, `arguments` what
-        follows `--mode rpc`. Nothing of the caller's environment but PATH reaches the child.
+        follows `--mode rpc`, `window` how many tokens the models take. Nothing of the caller's environment but PATH
+        reaches the child.
         """
-        agent, workspace = self.folder / "agent", self.folder / "workspace"
-        agent.mkdir(parents=True, exist_ok=True)
-        workspace.mkdir(exist_ok=True)
-        (agent / "models.json").write_text(json.dumps(_models(self.base_url)))
-        (agent / "settings.json").write_text(json.dumps(settings))
+        env = write_home(self.folder, settings, self.base_url, window)
         command = [str(self.installation.node), str(self.installation.cli), "--mode", "rpc", *arguments]
         command += ["--provider", "fake", "--model", MODEL]
         if extension:
             source = self.folder / "extension.ts"
             source.write_text(extension)
             command += ["-e", str(source)]
-        env = {
-            "PATH": f"{self.installation.bin}{os.pathsep}{os.environ['PATH']}",
-            "HOME": str(self.folder),
-            "LANG": "C.UTF-8",
-            "PI_CODING_AGENT_DIR": str(agent),
-            "PI_OFFLINE": "1",
-            "PI_SKIP_VERSION_CHECK": "1",
-            "PI_TELEMETRY": "0",
-        }
-        return Launch(tuple(command), env, workspace)
+        env["PATH"] = f"{self.installation.bin}{os.pathsep}{os.environ['PATH']}"
+        return Launch(tuple(command), env, self.folder / "workspace")
 
 
-def _models(base_url: str) -> dict[str, Any]:
+def write_home(folder: Path, settings: Mapping[str, Any], base_url: str, window: int = WINDOW) -> dict[str, str]:
+    """Write pi's settings and models, and an empty `workspace`; returns the environment that leads pi there."""
+    agent = folder / "agent"
+    agent.mkdir(parents=True, exist_ok=True)
+    (folder / "workspace").mkdir(exist_ok=True)
+    (agent / "models.json").write_text(json.dumps(_models(base_url, window)))
+    (agent / "settings.json").write_text(json.dumps(settings))
+    return {
+        "HOME": str(folder),
+        "LANG": "C.UTF-8",
+        "PI_CODING_AGENT_DIR": str(agent),
+        "PI_OFFLINE": "1",
+        "PI_SKIP_VERSION_CHECK": "1",
+        "PI_TELEMETRY": "0",
+    }
+
+
+def _models(base_url: str, window: int) -> dict[str, Any]:
     model = {
         "id": MODEL,
         "name": "Scripted",
         "reasoning": True,
         "input": ["text", "image"],
-        "contextWindow": 10_000_000,  # a prompt of 5 MB must not set off a compaction
+        "contextWindow": window,
         "maxTokens": 4096,
         "cost": {"input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0},
     }

@@ -8,6 +8,7 @@ whatever comes after a word and its numbers changes nothing. A text that begins 
 `echo TEXT`            answers `echo: TEXT`
 `slow MS`              the answer streams over MS
 `long N`               an answer of about N characters, in paragraphs
+`pages N TEXT`         an answer of N long paragraphs, each with this text, as N posts show it
 `fence N`              a sentence and a fence of about N characters of code
 `huge BYTES`           an answer of that size, in 4 KiB pieces
 `empty`                an answer without text
@@ -35,7 +36,7 @@ whatever comes after a word and its numbers changes nothing. A text that begins 
 `err400`               400; the same with 401, 402, 403, 404: not retried
 `quota [SECONDS]`      429 `insufficient_quota`; with SECONDS it names its reset, and answers from then on
 `refuse [WHY]`         the prompt (or steer) is refused: no key; WHY `busy` or `compacting` gives pi's own words
-`handled`              an extension swallows the text: `handled`, no run
+`handled`              an extension swallows the prompt: `handled`, no run
 `lateresponse MS`      the response comes after MS
 `compacting MS`        a compaction of MS comes before the response
 `orphanbefore MS`      an extension's run of MS starts between our prompt and its response [x_N_slow]
@@ -84,6 +85,8 @@ WORDS = HELP
 """Script word → one line of help."""
 
 _HEADER = "[discord] "
+PAGE = 1400
+"""Characters of one page at the least: two of them are more than one post takes."""
 _LEFTOVER_MS = 60_000  # how long what a script leaves behind lives at most
 
 
@@ -220,6 +223,12 @@ def _long(size: float, _answer: b.Text) -> b.Plan:
     return b.Plan((b.Text(text[: int(size)], chunks=max(3, int(size) // 200)),))
 
 
+def _pages(count: float, answer: b.Text) -> b.Plan:
+    filler = " and so on" * (PAGE // len(" and so on"))
+    pages = [f"{answer.text} page {number}{filler}" for number in range(1, int(count) + 1)]
+    return b.Plan((b.Text("\n\n".join(pages), chunks=max(3, 2 * int(count))),))
+
+
 def _fence(size: float, _answer: b.Text) -> b.Plan:
     row = "    print({:3}, 'a line of a function that is longer than one message')\n"
     lines = "".join(row.format(number) for number in range(int(size) // len(row) + 1))
@@ -241,6 +250,7 @@ def _bash(rest: list[str], answer: b.Text) -> b.Plan | None:
 _ANSWERS: dict[str, _Made] = {
     "slow": _need(lambda ms, a: b.Plan((_streamed(a, ms),))),
     "long": _need(_long),
+    "pages": _need(_pages),
     "fence": _need(_fence),
     "huge": _need(lambda n, _: b.Plan((b.Text("y" * int(n), chunks=max(3, int(n) // 4096)),))),
     "empty": _just(lambda _: b.Plan((b.Text("", chunks=1),))),
@@ -267,7 +277,7 @@ _ENDS: dict[str, _Made] = {
     "drop": _just(lambda a: b.Plan((b.Drop("this text is cut off"), a))),
     "quota": _quota,
     "refuse": _refuse,
-    "handled": _just(lambda _: b.Plan(handled=True)),
+    "handled": _just(lambda a: b.Plan((a,), handled=True)),
     "lateresponse": _need(lambda ms, a: b.Plan((a,), hook=b.WaitFirst(ms))),
     "compacting": _need(lambda ms, a: b.Plan((a,), hook=b.CompactFirst(ms))),
     "orphanbefore": _need(lambda ms, a: b.Plan((a,), hook=b.OrphanFirst(ms))),
@@ -276,7 +286,7 @@ _ENDS: dict[str, _Made] = {
     "lost": _need(lambda ms, a: b.Plan((_streamed(a, ms),), lies=b.Lies(lost=True)), 300),
     "doubled": _just(lambda a: b.Plan((a,), lies=b.Lies(doubled=True))),
     "lateend": lambda rest, a: b.Plan((a,), lies=b.Lies(late="after" if rest[:1] == ["after"] else "before")),
-    "mute": _just(lambda _: b.Plan(mute=True)),
+    "mute": _just(lambda a: b.Plan((a,), mute=True)),
     "stall": _need(lambda ms, a: b.Plan((a,), stall_ms=ms)),
     "late": _need(lambda ms, a: b.Plan((replace(a, wait_ms=ms, deaf=True),))),
     "ignoreabort": _just(lambda _: b.Plan((b.Hang(deaf=True),))),

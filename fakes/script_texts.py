@@ -80,6 +80,7 @@ HELP = {
     "echo": "TEXT: answers “echo: TEXT”, as it does to every text that is no script",
     "slow": "MS: the answer streams over MS milliseconds",
     "long": "N: an answer of N characters",
+    "pages": "N TEXT: an answer of N posts",
     "fence": "N: a fence of about N characters of code",
     "huge": "BYTES: an answer of that size",
     "empty": "an answer without text",

@@ -3,8 +3,7 @@
 import asyncio
 from typing import Self
 
-BOUND = 5.0
-"""Seconds that a real wait may take before it counts as failed."""
+from fakes.waiting import BOUND
 
 
 class Tether:

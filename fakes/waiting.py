@@ -8,6 +8,9 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+BOUND = 30.0
+"""Seconds that any one wait may take; a wait ends with what it waits for, never with this, also on a slow machine."""
+
 
 class Changes:
     """Whoever waits is woken at each `tell`; for one event loop."""
@@ -29,7 +32,7 @@ class Changes:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    async def until(self, predicate: Callable[[], T], timeout: float = 5.0, what: str = "") -> T:
+    async def until(self, predicate: Callable[[], T], timeout: float = BOUND, what: str = "") -> T:
         """The first truthy value of `predicate`, asked now and after each change.
 
         AssertionError after `timeout` seconds, with a description of what did happen.

@@ -1,6 +1,8 @@
-"""From a press or a message to the child's stdin and to the answer, against a bare discord.py bot with durable inserts.
+"""From a press or a message to the child's stdin, and from the end of its run to the answer in Discord.
 
-Both are processes of their own against a fake Discord each; times are taken on the machine's one monotonic clock.
+Against a bare discord.py bot with the durable inserts that the rules demand. Both are processes of their own against
+a fake Discord each, with the same scripted child. Times are taken on the machine's one monotonic clock: a message is
+in when Discord is told to send it; the end is the child's writing `agent_settled`.
 """
 
 import asyncio
@@ -10,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,97 +33,101 @@ async def until(look: Callable[[], T | None]) -> T:
     return found
 
 
-class Ours:
-    """The connector with the scripted child."""
-
-    def __init__(self, world: FakeDiscord, home: Home, person: Person, place: Place) -> None:
-        self.world, self.home, self.person, self.place = world, home, person, place
-        self._read = 0
-        self._lines: list[dict[str, Any]] = []
-
-    def seen(self, kind: str, mark: str) -> int | None:
-        """When the child read this command."""
-        with self.home.child_log.open() as log:
-            log.seek(self._read)
-            for line in log:
-                if not line.endswith("\n"):
-                    break
-                self._read += len(line.encode())
-                self._lines.append(json.loads(line))
-        for entry in self._lines:
-            command = entry.get("command")
-            found = entry["kind"] == "command" and isinstance(command, dict) and command.get("type") == kind
-            if found and mark in json.dumps(command):
-                return int(entry["ns"])
-        return None
-
-    async def stop(self) -> float:
-        """A running turn is stopped by its button: seconds until the child reads `abort`."""
-        self._lines.clear()
-        message = await self.world.say(self.person, self.place, "hang", mention=True)
-        await until(lambda: self.seen("prompt", str(message)))
-        posts = self.world.posts(self.place)
-        carrier = posts[-1].id if posts else message
-        await asyncio.sleep(QUIET)
-        self._lines.clear()
-        start = time.monotonic_ns()
-        await self.world.click(self.person, carrier, f"stop:{message}", force=True)
-        came = await until(lambda: self.seen("abort", ""))
-        await self.world.wait_for(lambda: answered(self.world, self.place, message))
-        return (came - start) / 1e9
-
-    async def ask(self) -> tuple[float, float]:
-        """A message: seconds until the child reads the prompt, and until the answer is stored."""
-        await asyncio.sleep(QUIET)
-        self._lines.clear()
-        start = time.monotonic_ns()
-        message = await self.world.say(self.person, self.place, "hello", mention=True)
-        await self.world.wait_for(lambda: answered(self.world, self.place, message))
-        end = time.monotonic_ns()
-        came = await until(lambda: self.seen("prompt", str(message)))
-        return (came - start) / 1e9, (end - start) / 1e9
-
-
 def answered(world: FakeDiscord, place: Place, message: int) -> bool:
     """Whether a post refers to this message."""
     posts = world.posts(place)
     return bool(posts) and posts[-1].reference == message
 
 
-class Theirs:
-    """The bare bot."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One message, in seconds: until the child reads its prompt, until its answer is stored; and from the run's end."""
+
+    prompt: float
+    answer: float
+    end: float
+
+
+class Side:
+    """A program with the scripted child, whose log tells when it read what and when it wrote the end of a run."""
 
     def __init__(self, world: FakeDiscord, log: Path, person: Person, place: Place) -> None:
         self.world, self.log, self.person, self.place = world, log, person, place
+        self._read = 0
+        self._lines: list[dict[str, Any]] = []
 
-    def seen(self, kind: str, name: str) -> int | None:
-        """When its child read this command."""
-        for line in reversed(self.log.read_text().splitlines()[-60:]):
-            if f'"id": "{name}"' in line or f'"id":"{name}"' in line:
-                entry = json.loads(line)
-                if entry["kind"] == "command" and entry["command"].get("type") == kind:
-                    return int(entry["ns"])
+    def told(self) -> list[dict[str, Any]]:
+        """What the child has logged since `forget`."""
+        with self.log.open("rb") as log:
+            log.seek(self._read)
+            for line in log:
+                if not line.endswith(b"\n"):
+                    break
+                self._read += len(line)
+                self._lines.append(json.loads(line))
+        return self._lines
+
+    def forget(self) -> None:
+        """What is told next comes after this."""
+        self.told()
+        self._lines.clear()
+
+    def seen(self, kind: str, mark: str) -> int | None:
+        """When the child read this command."""
+        for entry in self.told():
+            command = entry.get("command", {})
+            if entry["kind"] == "command" and command.get("type") == kind and mark in json.dumps(command):
+                return int(entry["ns"])
         return None
 
-    async def stop(self) -> float:
-        """A press: seconds until its child reads the line."""
-        posts = self.world.posts(self.place)
+    def settled(self) -> int | None:
+        """When the child wrote that the run is over."""
+        ends = (entry for entry in self.told() if entry["kind"] == "event" and entry["type"] == "agent_settled")
+        return next((int(entry["ns"]) for entry in ends), None)
+
+    async def pressed(self, carrier: int, name: str, mark: str) -> float:
+        """A press of Stop: seconds until the child reads `abort`."""
         await asyncio.sleep(QUIET)
-        number = time.monotonic_ns()
+        self.forget()
         start = time.monotonic_ns()
-        await self.world.click(self.person, posts[-1].id, f"stop:{number}", force=True)
-        came = await until(lambda: self.seen("abort", f"stop:{number}"))
+        await self.world.click(self.person, carrier, f"stop:{name}", force=True)
+        came = await until(lambda: self.seen("abort", mark))
         return (came - start) / 1e9
 
-    async def ask(self) -> tuple[float, float]:
-        """A message: seconds until its child reads it, and until its echo is stored."""
+    async def ask(self) -> Asked:
+        """A message, until its answer is stored."""
         await asyncio.sleep(QUIET)
+        self.forget()
         start = time.monotonic_ns()
         message = await self.world.say(self.person, self.place, "hello", mention=True)
         await self.world.wait_for(lambda: answered(self.world, self.place, message))
-        end = time.monotonic_ns()
+        stored = time.monotonic_ns()
         came = await until(lambda: self.seen("prompt", str(message)))
-        return (came - start) / 1e9, (end - start) / 1e9
+        over = await until(self.settled)
+        return Asked((came - start) / 1e9, (stored - start) / 1e9, (stored - over) / 1e9)
+
+
+class Ours(Side):
+    """The connector."""
+
+    async def stop(self) -> float:
+        """A running turn is stopped by its button."""
+        self.forget()
+        message = await self.world.say(self.person, self.place, "hang", mention=True)
+        await until(lambda: self.seen("prompt", str(message)))
+        posts = self.world.posts(self.place)
+        seconds = await self.pressed(posts[-1].id if posts else message, str(message), "")
+        await self.world.wait_for(lambda: answered(self.world, self.place, message))
+        return seconds
+
+
+class Theirs(Side):
+    """The bare bot; what is pressed there stops nothing."""
+
+    async def stop(self) -> float:
+        """A press."""
+        name = str(time.monotonic_ns())
+        return await self.pressed(self.world.posts(self.place)[-1].id, name, f"stop:{name}")
 
 
 @contextlib.asynccontextmanager
@@ -138,7 +145,7 @@ async def ours(folder: Path) -> AsyncIterator[tuple[Ours, Running]]:
         )
         async with home.running() as program:
             await program.ready()
-            side = Ours(world, home, person, world.channel("general"))
+            side = Ours(world, home.child_log, person, world.channel("general"))
             await world.say(person, side.place, "hello", mention=True)
             await world.wait_for(lambda: world.posts(side.place), 20)
             yield side, program
@@ -170,16 +177,19 @@ async def measure() -> list[Figure]:
     stops: tuple[list[float], list[float]] = [], []
     prompts: tuple[list[float], list[float]] = [], []
     answers: tuple[list[float], list[float]] = [], []
+    ends: tuple[list[float], list[float]] = [], []
     with tempfile.TemporaryDirectory() as name:
         async with ours(Path(name) / "ours") as (mine, _), theirs(Path(name) / "theirs") as other:
             for number in range(PAIRS):
                 for index, side in ((0, mine), (1, other)) if number % 2 else ((1, other), (0, mine)):
-                    prompt, answer = await side.ask()
-                    prompts[index].append(prompt)
-                    answers[index].append(answer)
+                    asked = await side.ask()
+                    prompts[index].append(asked.prompt)
+                    answers[index].append(asked.answer)
+                    ends[index].append(asked.end)
                     stops[index].append(await side.stop())
     return [
         figure("message in to prompt on the child's stdin, by a bare bot", *prompts, bound=1.5),
+        figure("end of the run to answer stored, by a bare bot", *ends, bound=1.5),
         figure("message in to answer stored, by a bare bot", *answers, bound=1.5),
         figure("Stop pressed to abort on the child's stdin, by a bare bot", *stops, bound=1.5),
     ]

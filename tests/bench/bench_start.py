@@ -1,4 +1,4 @@
-"""A restart to ready with 10,000 pending rows in the ledger, by a start with none (at most 1.5)."""
+"""A restart to READY with 10,000 pending rows in the ledger, by a start with none (at most 1.5)."""
 
 import asyncio
 import shutil
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from connector import facts, ledger
 from fakes.program import Home, discord
+from tests.bench.lives import connector
 from tests.bench.pairs import PAIRS, Figure, figure
 
 PENDING = 10_000
@@ -49,10 +50,8 @@ async def measure() -> list[Figure]:
                     shutil.rmtree(home.state, ignore_errors=True)
                     shutil.copytree(origin, home.state)
                     start = time.perf_counter()
-                    async with home.running() as program:
-                        await program.ready()
+                    async with connector(home):
                         times[index].append(time.perf_counter() - start)
-                        await program.kill()
     return [figure(f"start to ready: {PENDING:,} pending messages by none", *times, bound=1.5)]
 
 

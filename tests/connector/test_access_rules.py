@@ -1,8 +1,7 @@
 """Who may speak, what is a prompt, who may press what (CONTRACT: `access.*`, `lanes.respond`, "Who may do what")."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from connector.access import NEEDS, Act, Ignore, Need, Prompt, Rules, StopWord, Us, Verdict, Why, admits, judge, may
 from connector.messages import Author, Message, Place, Reply

@@ -18,8 +18,8 @@ from connector.ledger import FILE, Ledger
 from connector.ledger_schema import VERSION
 from connector.settings import Settings
 from engine import processes
+from engine.events import SECOND
 
-SECOND = 1_000_000_000
 SEEN_AT = 1_800_000_000 * SECOND + 123_456_789
 MESSAGE = 1_577_018_589_897_031_680
 ASKED = "what is the answer, and is hunter2 safe?"

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connector.backoff import SECOND, Failed, Limited, Quota, Trouble, classify, jittered, reset_of, wait_of
+from connector.backoff import Failed, Limited, Quota, Trouble, classify, jittered, reset_of, wait_of
+from engine.events import SECOND
 
 MINUTE, HOUR = 60 * SECOND, 3600 * SECOND
 RECORDED: tuple[tuple[str, Trouble], ...] = (

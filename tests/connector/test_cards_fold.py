@@ -13,9 +13,9 @@ from connector.spend import DAY
 from connector.world import World
 from engine import events as engine
 from engine import pi
+from engine.events import SECOND
 from fakes.simulation import Simulation
 
-SECOND = 1_000_000_000
 STOP = Button("stop:7", "Stop", "danger")
 NOW = Button("retry:7", "Retry now")
 CLAIM = facts.Claimed("7", "1", 1, 7, 7, 5, "ann", "[discord] #x\n\nhello", at=SECOND)

@@ -9,9 +9,9 @@ import pytest
 
 from connector import facts, notices
 from connector.access import Rules
-from connector.lane_base import SECOND
 from connector.outbox import EDIT_PACE, Outbox
 from connector.outbox_moves import Edit, Later, Never, Show, Stands
+from engine.events import SECOND
 from fakes.discord import FakeDiscord, Place
 from fakes.house import House, house
 

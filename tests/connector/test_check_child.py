@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,28 @@ def test_a_start_of_run_does_not_wait_for_the_question_of_keys(tmp_path: Path) -
     told = [json.loads(line) for line in log.read_text().splitlines()]
     commands = [entry["command"]["type"] for entry in told if entry["kind"] == "command"]
     assert commands == ["get_state", "clear_queue", "steer"]
+
+
+def test_a_start_of_run_does_not_wait_for_the_end_of_the_child_it_asked(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    fake = spec(tmp_path, sys.executable, "-m", "fakes.pi", "--mode", "rpc", FAKE_PI_LOG=str(log))
+
+    def kinds() -> set[str]:
+        return {json.loads(line)["kind"] for line in log.read_text().splitlines()}
+
+    async def ask() -> None:
+        left: list[Coroutine[Any, Any, None]] = []
+
+        async def keep(work: Coroutine[Any, Any, None]) -> None:
+            left.append(work)
+
+        assert await refuse_unfit(fake, bound=20.0, max_line=1 << 20, end=keep) == ""
+        before = kinds()
+        [ending] = left
+        await ending
+        assert kinds() - before == {"eof", "exit"}
+
+    asyncio.run(ask())
 
 
 def test_a_child_that_exits_at_once_is_told_with_its_last_words(tmp_path: Path) -> None:

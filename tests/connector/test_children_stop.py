@@ -26,7 +26,7 @@ from engine import processes
 from engine.child import ChildSpec
 from engine.events import Limits
 from engine.runner import Engine
-from fakes.waiting import Changes
+from fakes.waiting import BOUND, Changes
 from fakes.witness import Witness, witness
 
 pytestmark = pytest.mark.anyio
@@ -181,7 +181,7 @@ async def test_nor_one_whose_session_file_was_still_being_looked_at(
     monkeypatch.setattr(sessions, "usable", usable)
     here = make()
     here.children.spawn("700", 1, str(tmp_path / "s.jsonl"))
-    assert await asyncio.to_thread(looking.wait, 5)
+    assert await asyncio.to_thread(looking.wait, BOUND)
     stopping = asyncio.create_task(here.children.stop_all())
     await asyncio.sleep(0)
     go.set()

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from connector import check, cli, hidden
+from connector import check, cli, hidden, run_process
 from connector.findings import Finding
 
 BOUND = 20.0
@@ -100,6 +100,7 @@ def test_version() -> None:
         (),
         ("nonsense",),
         ("run", "--nonsense"),
+        ("run", "extra"),
         ("status", "extra"),
         ("trace",),
         ("trace", "no-number"),
@@ -115,6 +116,47 @@ def test_usage_errors_exit_2(inside: Callable[..., Done], arguments: tuple[str, 
     assert (done.returncode, done.stdout) == (2, "")
     assert "Usage: " in done.stderr
     assert "Traceback" not in done.stderr
+
+
+PLAIN = [
+    (("run",), (None, None)),
+    (("run", "--config", "a b/c.toml"), (Path("a b/c.toml"), None)),
+    (("run", "--instance", "home"), (None, "home")),
+]
+OTHERWISE = [
+    (("run", "--config=c.toml"), (Path("c.toml"), None)),
+    (("run", "--instance="), (None, "")),
+    (("run", "--config", ""), (Path(), None)),
+    (("run", "--config", "-odd"), (Path("-odd"), None)),
+    (("run", "--instance", "one", "--instance", "two"), (None, "two")),
+]
+
+
+@pytest.mark.parametrize(("words", "given"), PLAIN + OTHERWISE)
+def test_run_is_read_alike_with_typer_and_without(
+    inside: Callable[..., Done],
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    given: tuple[Path | None, str | None],
+) -> None:
+    """`run` as the unit calls it goes past typer, which says the same of it."""
+    heard = []
+
+    def run(*found: Path | str | None) -> int:
+        heard.append(found)
+        return 3
+
+    monkeypatch.setattr(run_process, "run", run)
+    assert inside(*words) == Done(3, "", "")
+    monkeypatch.setattr(cli, "plain_run", lambda _: None)
+    assert inside(*words) == Done(3, "", "")
+    assert heard == [given, given]
+
+
+def test_what_run_is_told_beyond_its_plain_forms_is_left_to_typer() -> None:
+    others = [*OTHERWISE, (("run", "--help"), ()), (("run", "--config"), ()), (("run", "extra"), ()), (("check",), ())]
+    assert [cli.plain_run(words) for words, _ in others] == [None] * len(others)
+    assert [cli.plain_run(words) for words, _ in PLAIN] == [given for _, given in PLAIN]
 
 
 def test_the_commands_of_the_contract_are_there(inside: Callable[..., Done]) -> None:
@@ -232,7 +274,7 @@ def test_how_run_ends(tmp_path: Path, then: str, code: int, last: str) -> None:
 
 def test_a_start_brings_nothing_that_it_does_not_need_yet(tmp_path: Path) -> None:
     """Each of these costs every start its time, and most of them every run its memory."""
-    unneeded = ["PIL", "aiohttp.web", "fakes", "markdown_it", "prometheus_client", "rich"]
+    unneeded = ["PIL", "aiohttp.web", "fakes", "markdown_it", "prometheus_client", "rich", "typer"]
     then = (
         "del sys.modules['connector.starting']; import connector.starting, connector.app; "
         f"log.info('brought', modules=sorted(set(sys.modules) & set({unneeded}))); return 0"

@@ -9,8 +9,8 @@ from connector import facts
 from connector.demo_inside import FACTS, LINES, Inside
 from connector.ledger import FILE, Ledger
 from engine import processes
+from engine.events import SECOND
 
-SECOND = 1_000_000_000
 AT = 1_800_000_000 * SECOND
 ME = processes.identity(os.getpid())
 assert ME is not None

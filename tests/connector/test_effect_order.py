@@ -1,10 +1,10 @@
-"""The order in which one batch's effects are performed: first sign, what is done, other signs, what is written down."""
+"""The order in which one batch's effects are performed: what is done, first sign, other signs, what is written down."""
 
 from connector.lane_effects import Effect, Log, React, Retire, Typing, Withdraw
 from connector.performing import rank
 
 
-def test_the_first_sign_of_life_then_what_is_done_then_other_signs_then_the_log_each_in_its_own_order() -> None:
+def test_what_is_done_then_the_first_sign_of_life_then_other_signs_then_the_log_each_in_its_own_order() -> None:
     effects: list[Effect] = [
         Log("message.accepted"),
         React(5, 70, "accepted"),
@@ -15,9 +15,9 @@ def test_the_first_sign_of_life_then_what_is_done_then_other_signs_then_the_log_
         Withdraw("70"),
     ]
     assert sorted(effects, key=rank) == [
-        React(5, 70, "accepted"),
         Retire("5", 1),
         Withdraw("70"),
+        React(5, 70, "accepted"),
         React(5, 69, "stopped"),
         Typing(5, on=True),
         Log("message.accepted"),

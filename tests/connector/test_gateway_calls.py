@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 
+import aiohttp
 import discord
 import pytest
 
@@ -355,6 +356,16 @@ def test_every_error_of_a_request_is_one_of_two() -> None:
     assert isinstance(translated(ConnectionResetError()), PostLater)
     assert isinstance(translated(discord.RateLimited(40.0)), PostLater)
     assert translated(ZeroDivisionError()) is None
+    assert translated(RuntimeError("another one")) is None
+
+
+async def test_a_request_after_the_end_of_the_session_is_for_later_and_no_fault_of_ours() -> None:
+    """At a stop what is under way meets it: aiohttp tells of it by a bare RuntimeError."""
+    session = aiohttp.ClientSession()
+    await session.close()
+    with pytest.raises(RuntimeError) as closed:
+        await session.get("http://127.0.0.1:9/")
+    assert isinstance(translated(closed.value), PostLater)
 
 
 def test_controls_stand_in_rows_and_a_menu_in_one_of_its_own() -> None:

@@ -37,13 +37,13 @@ def pieces(to: Gathering, *texts: str, thinking: bool = False, turn: str = "a", 
         to.hear((Progress(turn, text, thinking),), busy)
 
 
-def test_the_first_piece_goes_at_once_and_the_rest_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_are_told_together_after_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gathering, "PAUSE", 0.0)
 
     def talk(to: Gathering) -> None:
         pieces(to, "one ", "two ", "three")
 
-    assert told(talk, wait_for=2) == [((Progress("a", "one "),), True), ((Progress("a", "two three"),), True)]
+    assert told(talk, wait_for=1) == [((Progress("a", "one two three"),), True)]
 
 
 def test_whatever_else_is_told_goes_at_once_behind_what_was_gathered() -> None:
@@ -52,29 +52,29 @@ def test_whatever_else_is_told_goes_at_once_behind_what_was_gathered() -> None:
         to.hear((ToolClosed("a", "call"),), True)
         pieces(to, "four")
 
-    assert told(talk) == [
-        ((Progress("a", "one "),), True),
-        ((Progress("a", "two three"), ToolClosed("a", "call")), True),
-        ((Progress("a", "four"),), True),
-    ]
+    assert told(talk) == [((Progress("a", "one two three"), ToolClosed("a", "call")), True)]
 
 
 @pytest.mark.parametrize(
     "other",
-    [
-        pytest.param({"thinking": True}, id="text after thinking"),
-        pytest.param({"turn": "b"}, id="another turn"),
-        pytest.param({"busy": False}, id="nobody is waited for any more"),
-    ],
+    [pytest.param({"thinking": True}, id="text after thinking"), pytest.param({"turn": "b"}, id="another turn")],
 )
-def test_a_piece_of_another_kind_goes_at_once(other: dict[str, object]) -> None:
+def test_a_piece_of_another_kind_sends_on_what_was_gathered(other: dict[str, object]) -> None:
     def talk(to: Gathering) -> None:
         pieces(to, "one ", "two")
         pieces(to, "other", **other)  # type: ignore[arg-type]  # of the table above
+        to.flush()
 
-    first = Progress("a", "two")
     last = Progress(str(other.get("turn", "a")), "other", thinking="thinking" in other)
-    assert told(talk) == [((Progress("a", "one "),), True), ((first, last), other.get("busy", True))]
+    assert told(talk) == [((Progress("a", "one two"),), True), ((last,), True)]
+
+
+def test_a_piece_after_which_nobody_is_waited_for_any_more_goes_at_once() -> None:
+    def talk(to: Gathering) -> None:
+        pieces(to, "one ", "two")
+        pieces(to, "other", busy=False)
+
+    assert told(talk) == [((Progress("a", "one two"), Progress("a", "other")), False)]
 
 
 def test_a_batch_of_more_than_one_is_no_piece() -> None:
@@ -82,7 +82,7 @@ def test_a_batch_of_more_than_one_is_no_piece() -> None:
         pieces(to, "one ")
         to.hear((Progress("a", "two"), Started("b")), True)
 
-    assert told(talk)[1:] == [((Progress("a", "two"), Started("b")), True)]
+    assert told(talk) == [((Progress("a", "one "), Progress("a", "two"), Started("b")), True)]
 
 
 def test_what_is_left_at_the_end_is_told_once() -> None:
@@ -91,4 +91,4 @@ def test_what_is_left_at_the_end_is_told_once() -> None:
         to.flush()
         to.flush()
 
-    assert told(talk)[1:] == [((Progress("a", "two"),), True)]
+    assert told(talk) == [((Progress("a", "one two"),), True)]

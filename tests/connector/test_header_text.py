@@ -1,10 +1,9 @@
 """What the child sees (CONTRACT): the exact text, and that nothing a person wrote can forge it."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from connector import notices_files
 from connector.facts_files import File

@@ -1,8 +1,7 @@
 """What a message is to the lanes (BEHAVIOUR §3.1, §7.24; CONTRACT): a claim, the word, or only a place."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from connector import notices
 from connector.access import Rules, Us, Why

@@ -8,13 +8,10 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from connector.init_find import Found, agent_path, find, keys_seen
 from connector.init_plan import Answers, Site, plan, tables, unit_text
 from connector.settings_load import load
-from connector.toml_text import document
 from connector.unit_files import shipped_file
 from connector.unit_text import drifts, read, words
 
@@ -135,21 +132,6 @@ def test_keys_are_named_and_never_shown() -> None:
     grep = "env | grep -E '^(OPENAI_API_KEY|HF_TOKEN)=' | sudo install -Dm 600 /dev/stdin /etc/pi-connector/home.env"
     assert grep in made.lines
     assert read([("shipped", SHIPPED)]).all("EnvironmentFile") == ("-/etc/pi-connector/%i.env",)
-
-
-values = st.recursive(
-    st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@settings(deadline=None)  # a slow machine is no fault of what is tested
-@given(
-    st.dictionaries(st.sampled_from(["a", "b-c", "d_1"]), st.dictionaries(st.text(), values, min_size=1), max_size=3)
-)
-def test_what_is_written_reads_back_the_same(tables: dict[str, dict[str, Any]]) -> None:
-    assert tomllib.loads(document(tables)) == tables
 
 
 # -- what is found

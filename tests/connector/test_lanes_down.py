@@ -3,12 +3,11 @@
 import pytest
 
 from connector import facts, notices
-from connector.lane_base import SECOND
 from connector.lane_effects import Log, Quit, Tell
 from connector.lane_events import ChildDown, Fault, Shutdown
 from connector.world import Phase
 from engine import events as engine
-from engine.events import Code, Outcome
+from engine.events import SECOND, Code, Outcome
 from tests.connector.lanes_setting import REPEAT, Make, at, end, ended, state
 
 

@@ -1,10 +1,9 @@
 """A message and its files in the lanes: it waits for them in its place, and may be taken back meanwhile."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import pytest
-from msgspec.structs import replace as changed
+from msgspec.structs import replace
 
 from connector import facts, notices, notices_files
 from connector.lane_effects import Effect, Fetch, Tell, Withdraw
@@ -66,7 +65,7 @@ def sent(sim: Waiting, text: str = "look", **changes: object) -> str:
     """A message with a file; nobody has brought that yet."""
     claim = sim.claim("11")
     header = claim.text.partition("\n")[0]
-    claim = changed(claim, files=(FILE,), text=f"{header}\n\n{text}", **changes)
+    claim = replace(claim, files=(FILE,), text=f"{header}\n\n{text}", **changes)
     sim.step(Arrived(claim, sim.advice("11")))
     return claim.round
 
@@ -75,7 +74,7 @@ def saved(sim: Waiting, name: str, **told: object) -> None:
     """Its file is there."""
     sim.asked.remove(name)
     lane = sim.lanes.world.rounds[name].lane
-    sim.inbox.append(replace(Brought(name, lane, ("file: f, saved as /in/1.txt",)), **told))  # type: ignore[arg-type]
+    sim.inbox.append(replace(Brought(name, lane, ("file: f, saved as /in/1.txt",)), **told))
     sim.pump()
 
 
@@ -169,7 +168,7 @@ def test_it_is_fetched_while_the_turn_before_it_runs_and_the_next_one_when_that_
 
 def test_the_fetch_names_where_the_message_stands(make: Make) -> None:
     sim = make()
-    claim = changed(sim.claim("11", thread=True), files=(FILE,))
+    claim = replace(sim.claim("11", thread=True), files=(FILE,))
     sim.step(Arrived(claim))
     (fetch,) = [effect for effect in sim.effects if isinstance(effect, Fetch)]
     assert fetch == Fetch(claim.round, claim.lane, 11, claim.message, (FILE,))

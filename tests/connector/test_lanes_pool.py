@@ -3,13 +3,13 @@
 import pytest
 
 from connector import facts, notices
-from connector.lane_base import SECOND, Stand
+from connector.lane_base import Stand
 from connector.lane_effects import React, Retire, Spawn, Tell, Typing
 from connector.lane_events import Arrived, ChildSays, ChildUp, Forget, PostDone, SessionGone, Tick
 from connector.world import Phase
 from engine import commands
 from engine import events as engine
-from engine.events import Code, Outcome
+from engine.events import SECOND, Code, Outcome
 from tests.connector.lanes_setting import Make
 from tests.machine.lanes_child import Child
 from tests.machine.lanes_machine import Sim

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from connector import facts
-from connector.lane_base import SECOND
 from connector.lane_effects import Amend, Post, Tell, Withdraw
 from connector.lane_events import Arrived, MoveFirst
 from connector.world import Phase
 from engine import events as engine
-from engine.events import Code, Outcome
+from engine.events import SECOND, Code, Outcome
 from engine.state import Advice
 from tests.machine.lanes_machine import RULES, Sim
 from tests.machine.lanes_walks import LIMITED

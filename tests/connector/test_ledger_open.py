@@ -314,14 +314,19 @@ ENOUGH: list[facts.AnyFact] = [
 
 
 def synchronous(folder: Path, *commits: list[facts.AnyFact]) -> list[int]:
-    """SQLite's own word after each commit: 1 NORMAL, 2 FULL."""
+    """What each commit told SQLite to be sure of: 1 NORMAL, 2 FULL, which is also what stands at rest."""
 
     async def main() -> list[int]:
         book = Ledger.open(folder)
+        said: list[str] = []
         found = []
+        await book.look(lambda db: db.set_trace_callback(said.append))
         for new in commits:
+            said.clear()
             await book.commit(new, at=1)
-            found.append(await book.look(lambda db: int(db.execute("PRAGMA synchronous").fetchone()[0])))
+            found.append(1 if "PRAGMA synchronous = NORMAL" in said[: said.index("COMMIT")] else 2)
+            rest = await book.look(lambda db: db.execute("PRAGMA synchronous").fetchone())
+            assert rest == (2,)
         await book.close()
         return found
 

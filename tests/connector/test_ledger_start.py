@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from connector import facts, ledger, ledger_read
+from connector import facts, ledger, ledger_file, ledger_read
 from connector.exits import Refusal
 from connector.gateway import Memory
 from connector.gateway_memory import HOUR, remembered
@@ -172,7 +172,7 @@ def test_a_file_is_read_through_only_after_an_unclean_end_and_when_it_is_small(
     ledger.connect(path).close()
     ledger.connect(path).close()
     unclean(path)
-    monkeypatch.setattr(ledger, "CHECKED", 100)
+    monkeypatch.setattr(ledger_file, "CHECKED", 100)
     ledger.connect(path).close()
     assert inspected == [False, False, True, False, False]
 

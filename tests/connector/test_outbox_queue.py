@@ -10,6 +10,7 @@ from connector.outbox_moves import Action, Edit, Later, Look, Missing, Never, Ot
 from connector.ports import Button
 
 S = 1_000_000_000
+STOP = (Button("stop:r1", "Stop", "danger"),)
 
 
 def owed(key: str = "r1:answer:0", channel: int = 1, **wanted: Any) -> facts.Owed:
@@ -278,6 +279,35 @@ def test_a_finished_card_gets_its_last_content_and_one_that_never_stood_there_is
     assert edit == Edit("card", 1, 9, "done", ())
     box.done(edit, Stands(9), EDIT_PACE)
     assert box.idle
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_card_whose_reply_was_lost_is_found_by_the_same_content_and_then_edited(*, ends: bool) -> None:
+    """Another content would come back as another message, and the card would stand there at work for ever."""
+    box = Outbox()
+    box.show("card", 1, "one", STOP, reply_to=77)
+    box.done(the(box.ready(0)), Later(), 0)
+    box.show("card", 1, "two")
+    if ends:
+        box.finish("card")
+    again = the(box.ready(S))
+    assert again == Show("card", 1, "one", STOP, 77)
+    assert box.done(again, Stands(9), S) == []
+    edit = the(box.ready(S + EDIT_PACE))
+    assert edit == Edit("card", 1, 9, "two", ())
+    box.done(edit, Stands(9), S + EDIT_PACE)
+    assert box.idle
+
+
+def test_a_card_that_a_limit_kept_back_is_posted_as_it_is_now_or_not_at_all() -> None:
+    """What Discord answers with a wait it has not taken."""
+    box = Outbox()
+    for key, channel in (("goes on", 1), ("ends", 2)):
+        box.show(key, channel, "one")
+        box.done(the(box.ready(0)), Later(3 * S), 0)
+        box.show(key, channel, "two")
+    box.finish("ends")
+    assert box.ready(3 * S) == [Show("goes on", 1, "two", (), 0)]
 
 
 def test_a_posts_edit_waits_until_the_post_stands() -> None:

@@ -12,12 +12,10 @@ from connector.access import Rules
 from connector.ports import Rows
 from connector.queue_page import PAGE, excerpt, other_lanes, queue_page
 from connector.world import World
+from engine.events import SECOND
 from fakes.discord import FakeDiscord
 from fakes.discord_acts import Act
 from fakes.house import House, house
-
-SECOND = 1_000_000_000
-
 
 # -- the page ------------------------------------------------------------------------------------------------------
 

@@ -9,10 +9,11 @@ import pytest
 
 from connector import facts, notices
 from connector.access import Rules
-from connector.lane_base import SECOND, LaneRules
+from connector.lane_base import LaneRules
 from connector.lane_events import Hurry
 from connector.lanes import Lanes
 from connector.people_buttons import retried
+from engine.events import SECOND
 from fakes.discord import FakeDiscord, Place
 from fakes.discord_acts import Act
 from fakes.house import House, house

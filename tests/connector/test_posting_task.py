@@ -15,6 +15,7 @@ from connector.ports import Attached, Button, Part, PostLater, PostNever, PostOt
 from connector.post_parts import made
 from connector.posting import Posting
 from connector.settings import LogSettings
+from fakes.waiting import BOUND
 from tests.connector.posting_setting import Setting, owed
 
 pytestmark = pytest.mark.anyio
@@ -164,7 +165,7 @@ async def test_what_the_listener_raises_ends_the_task() -> None:
     posting = Posting(setting.discord, done, Logs(LogSettings(), io.StringIO()).log, Clock())
     posting.owe(owed())
     with pytest.raises(RuntimeError, match="the listener is broken"):
-        await asyncio.wait_for(posting.run(), 5)
+        await asyncio.wait_for(posting.run(), BOUND)
 
 
 # -- typing --------------------------------------------------------------------------------------------------------
@@ -180,6 +181,18 @@ async def test_typing_is_kept_alive_while_on_and_no_call_begins_after_off(at_wor
     for _ in range(20):
         await asyncio.sleep(0)
     assert len(at_work.discord.calls) == count
+
+
+async def test_an_answer_that_comes_sooner_needs_no_typing_line(at_work: Setting) -> None:
+    at_work.posting.typing(1, True, after=0.25)
+    at_work.posting.typing(1, False)
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert at_work.discord.calls == []
+    at_work.posting.typing(1, True, after=0.25)
+    await at_work.until(lambda: at_work.discord.calls)
+    assert at_work.pacing.slept[0] == 0.25
+    at_work.posting.typing(1, False)
 
 
 async def test_off_during_a_call_lets_it_finish_and_begins_no_other(at_work: Setting) -> None:

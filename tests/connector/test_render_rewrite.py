@@ -1,9 +1,14 @@
 """What Discord cannot show is rewritten as what it can (tables, deep headings, fences), and nothing else is touched."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from connector.render import Parts, render
+from connector.render_blocks import tokens
 from connector.render_rewrite import APART, rewrite
+
+KINDS = {"fence", "table_open", "heading_open"}
 
 
 def held_apart(code: str) -> str:
@@ -39,6 +44,13 @@ def test_deep_headings_become_bold(source: str, shown: str) -> None:
 )
 def test_what_discord_shows_is_left_to_the_character(source: str) -> None:
     assert rewrite(source) == source
+
+
+@given(st.text(alphabet=" \t\n#>-+*=_:.()[]\\1ab", max_size=60).filter(lambda text: "####" not in text))
+def test_a_text_that_is_not_looked_at_has_nothing_to_rewrite(source: str) -> None:
+    """A plain text is the most frequent answer: it is not parsed only to be left as it is."""
+    found = [(token.type, len(token.markup)) for token in tokens(source.split("\n"))]
+    assert [(kind, size) for kind, size in found if kind in KINDS and (kind != "heading_open" or size > 3)] == []
 
 
 def test_a_table_becomes_an_aligned_code_block() -> None:

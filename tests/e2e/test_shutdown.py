@@ -38,7 +38,7 @@ async def test_a_cut_turn_is_asked_again_uncharged_or_told_by_whether_a_tool_had
 
     async with here.running() as run:
         await run.ready()
-        assert run.of("connector.started")[0]["last_exit"] == "0: asked to stop"
+        assert (await run.logged("connector.started"))["last_exit"] == "0: asked to stop"
         await run.logged("turn.started")
         await world.say(ann, private, "stop")
         await run.ended(plain, waits)
@@ -82,3 +82,12 @@ async def test_posts_are_drained_until_a_second_sigterm_and_an_answer_not_posted
         assert await run.stop() == 0
     assert [post.content for post in world.posts(private)] == ["echo: drained", "echo: kept"]
     assert here.asked() == ["echo drained", "echo kept"]
+
+
+async def test_an_exit_does_not_wait_for_a_lookup_that_hangs(home: MakeHome) -> None:
+    """CONTRACT, exit code 0: a resolver that never answers costs neither the stop nor what else is asked meanwhile."""
+    here = home(discord={"api_base": "https://hung.invalid/api/v10", "gateway_url": "wss://hung.invalid"})
+    async with here.running(module=("fakes.hung_names",)) as run:
+        await run.logged("lookup.hangs")
+        assert await run.stop() == 0
+        assert [line["code"] for line in run.of("connector.stopped")] == [0]

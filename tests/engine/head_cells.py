@@ -5,8 +5,10 @@ read yet: the echo of its mark proved the run to be its (BEHAVIOUR §1.13).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec.structs import replace
 
 from engine import runs
 from engine.commands import Abort, Prompt

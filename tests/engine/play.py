@@ -5,11 +5,12 @@ A record here is a line of a transcript with ids and texts put in, decoded by ``
 
 import copy
 import json
-from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from engine import core, wire
 from engine.commands import Command, Prompt, Steer

@@ -85,6 +85,7 @@ class Replay:
     _echoed: str = ""
     _count: int = 0
     _records: int = 0
+    _framer: wire.Framer = field(default_factory=lambda: wire.Framer(1 << 24))
 
     def __post_init__(self) -> None:
         self.state: State
@@ -173,8 +174,9 @@ class Replay:
         message = value.get("message")
         if value.get("type") in {"message_start", "message_end"} and isinstance(message, dict):
             self._message(value["type"], message)
-        record = wire.decode(json.dumps(value).encode())
-        self._give(Read(GENERATION, (record,)), now)
+        framed = json.dumps(value).encode() + b"\n"
+        assert self._framer.read(framed[: len(framed) // 2]) == ()
+        self._give(Read(GENERATION, self._framer.read(framed[len(framed) // 2 :])), now)
         if self._records == self.stop_after:
             for turn in [*self.texts]:
                 self._give(Fail(turn, Code.STOPPED), now)

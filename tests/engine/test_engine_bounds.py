@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import msgspec
 import pytest
 
 from engine.commands import Abort
@@ -160,7 +161,7 @@ def test_a_foreign_generations_input_changes_nothing_and_is_counted(given: Read 
     play.ask("a")
     before = play.state
     assert play.give(given) == [Note("foreign-generation", str(given.generation))]
-    assert play.state == dataclasses.replace(before, foreign=1)
+    assert play.state == msgspec.structs.replace(before, foreign=1)
 
 
 def test_early_and_idle_ticks_change_nothing() -> None:

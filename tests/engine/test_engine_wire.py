@@ -1,67 +1,14 @@
 """Framing and decoding (PROTOCOL §2): any split gives the same records, nonsense is a value, recordings are known."""
 
 import json
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from engine import pi
 from engine.wire import TOO_LONG, Framer, Line, Malformed, Unknown, decode
+from tests.engine.framed import BIG, END, START, framed, held
 from tests.engine.play import TRANSCRIPTS, raw, said, spoke
-
-BIG = 1 << 20
-
-
-def framed(stream: bytes, cuts: list[int], max_line: int = BIG) -> list[Line]:
-    """The records of a stream cut at these places, its end included."""
-    framer = Framer(max_line)
-    edges = [0, *sorted(cut % (len(stream) + 1) for cut in cuts), len(stream)]
-    found: list[Line] = []
-    for start, end in pairwise(edges):
-        found += framer.read(stream[start:end])
-    return [*found, *framer.close()]
-
-
-START = b'{"type":"agent_start"}'
-END = b'{"type":"agent_end","willRetry":true}'
-TEXT = json.dumps(raw("answer"), ensure_ascii=False).encode()
-
-ODD_LINES = [
-    START, END, TEXT, b"", b"   ", b"\r", b"null", b"42", b"[]", b"{}", b"{", b'{"type":"novelty"}', b"\xff\xfe",
-    b'{"type":"agent_start"', START + b"\r", b'{"type":"extension_error","error":"a\xe2\x80\xa8b\xc2\x85c"}',
-    b'{"type":"extension_error","error":"a\\ud800b"}', b'{"type":"extension_error","error":"\xf0\x9f"}', b"[" * 3000,
-]  # fmt: skip
-
-
-@given(st.lists(st.sampled_from(ODD_LINES), max_size=6), st.booleans(), st.lists(st.integers(0, 400), max_size=8))
-def test_any_split_of_the_bytes_gives_the_same_records(parts: list[bytes], ends: bool, cuts: list[int]) -> None:
-    stream = b"\n".join(parts) + (b"\n" if ends and parts else b"")
-    assert framed(stream, cuts) == [decode(line) for line in stream.split(b"\n") if line.strip()]
-
-
-@given(
-    st.lists(st.binary(max_size=30), max_size=6), st.lists(st.integers(0, 400), max_size=8), st.integers(1, 25)
-)  # fmt: skip
-def test_any_bytes_at_all_are_records_whatever_the_split_and_the_bound(
-    parts: list[bytes], cuts: list[int], max_line: int
-) -> None:
-    stream = b"\n".join(parts)
-    expected = [
-        Malformed(TOO_LONG, len(line)) if len(line) > max_line else decode(line)
-        for line in stream.split(b"\n")
-        if line.strip() or len(line) > max_line
-    ]
-    found = framed(stream, cuts, max_line)
-    assert [line for line in found if not _blank(line)] == [line for line in expected if not _blank(line)]
-
-
-def _blank(line: Line) -> bool:
-    """A line of blanks beyond the bound is told or not, as it was cut; it holds nothing either way."""
-    return isinstance(line, Malformed) and line.reason == TOO_LONG
 
 
 def test_a_trailing_cr_is_no_part_of_a_line_and_blank_lines_are_none() -> None:
@@ -101,7 +48,7 @@ def test_an_endless_line_keeps_no_memory() -> None:
     framer = Framer(100)
     for _ in range(50):
         assert framer.read(b"x" * 60) == ()
-    assert framer._begun == b""
+    assert held(framer) == 0
     assert framer.read(b"\n" + START + b"\n") == (Malformed(TOO_LONG, 3000), pi.AgentStart())
 
 
@@ -204,21 +151,6 @@ def test_a_field_of_another_shape_counts_as_absent_and_the_records_name_still_co
     assert framed(line + b"\n", []) == [expected]
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
-    max_leaves=8,
-)
-KINDS = ["response", "agent_end", "message_end", "message_update", "tool_execution_end", "extension_ui_request"]
-FIELDS = ["id", "success", "data", "message", "willRetry", "assistantMessageEvent", "toolCallId", "timeout", "error"]
-
-
-@given(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=4))
-def test_a_known_name_with_any_fields_is_that_record(kind: str, fields: dict[str, Any]) -> None:
-    record = decode(json.dumps({**fields, "type": kind}).encode())
-    assert record.__struct_config__.tag == kind  # type: ignore[union-attr]  # a Malformed fails here, as it should
-
-
 # -- the recordings ------------------------------------------------------------------------------------------------
 
 
@@ -242,9 +174,11 @@ def test_every_recorded_line_is_a_known_record(version: str) -> None:
     assert strange == {}
 
 
-@pytest.mark.parametrize("chunk", [1, 13, 4096, 1 << 20])
-def test_a_recorded_stream_is_the_same_in_any_chunks(chunk: int) -> None:
-    lines = _lines(TRANSCRIPTS / "k_unicode.jsonl") + _lines(TRANSCRIPTS / "c_parallel_tools.jsonl")
+@pytest.mark.parametrize(
+    ("names", "chunk"), [("k_unicode.jsonl", 1), ("*.jsonl", 113), ("*.jsonl", 4096), ("*.jsonl", 1 << 20)]
+)
+def test_the_recorded_streams_are_the_same_in_any_chunks(names: str, chunk: int) -> None:
+    lines = [line for path in sorted(TRANSCRIPTS.glob(names)) for line in _lines(path)]
     stream = "".join(line + "\n" for line in lines).encode("utf-8", "surrogatepass")
     framer = Framer(BIG)
     found = [record for at in range(0, len(stream), chunk) for record in framer.read(stream[at : at + chunk])]

@@ -1,8 +1,7 @@
 """BEHAVIOUR §1, the table "state by input": every row and every column played on ``step``, states and effects whole."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from engine import runs
 from engine.events import (

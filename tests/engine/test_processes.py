@@ -85,7 +85,11 @@ def test_the_table_knows_parent_session_and_death(monkeypatch: pytest.MonkeyPatc
 def test_the_mark_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch, has_proc: bool) -> None:
     monkeypatch.setattr(processes, "_HAS_PROC", has_proc)
     env = {"PATH": os.defpath, "X" + processes.MARK: "no", processes.MARK: "abc"}
-    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, env=env) as cat:
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, bufsize=0) as cat:
+        assert cat.stdin is not None
+        assert cat.stdout is not None
+        cat.stdin.write(b"x")
+        cat.stdout.read(1)  # in the midst of its exec it has no environment yet
         assert processes.mark_of(cat.pid) == "abc"
     assert processes.mark_of(cat.pid) is None
 

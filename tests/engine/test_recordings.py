@@ -10,7 +10,6 @@ import pytest
 
 from engine.events import Answered, Code, Ended, Released, Sent
 from tests.engine.play import lines_of
-from tests.engine.protocol_claims import CLAIMS, Claim, kinds_of
 from tests.engine.replay import NOBODYS, Replay, names
 from tests.engine.stories_a_to_g import STORIES as A_TO_G
 from tests.engine.stories_h_to_x import STORIES as H_TO_X
@@ -131,12 +130,3 @@ def test_stop_at_every_place_of_a_recording_lets_no_answer_out_and_never_frees_t
             assert further == []
         assert replay.wedged == ""
         assert strangers_texts(replay) == []
-
-
-# -- what the recordings pin ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: f"{claim.section} {claim.says}"[:70])
-def test_a_claim_of_the_protocol_holds_in_its_recordings(claim: Claim) -> None:
-    for name in claim.recordings:
-        assert claim.holds(kinds_of(name)), name

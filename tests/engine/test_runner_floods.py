@@ -10,6 +10,7 @@ import pytest
 from engine.child import ChildSpec
 from engine.events import SECOND, Effect, Limits, Wedged
 from engine.runner import Engine
+from fakes.waiting import BOUND
 
 FLOOD = "import os, sys\nwhile True: os.write(1, sys.argv[1].encode() * 2000)"
 
@@ -27,7 +28,7 @@ async def flooded(line: str, folder: Path) -> str:
     limits = Limits(turn_timeout=SECOND // 5)
     engine = await Engine.start(spec, limits, generation=1, max_line=1 << 20, tell=tell)
     try:
-        return await asyncio.wait_for(reason, 5)
+        return await asyncio.wait_for(reason, BOUND)
     finally:
         await engine.stop()
 

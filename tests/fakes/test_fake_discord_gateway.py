@@ -31,6 +31,37 @@ async def test_a_dropped_socket_is_resumed_and_what_was_missed_is_replayed(world
         assert world.gateway.count("identify") == 1
 
 
+async def test_a_socket_that_is_torn_in_a_frame_is_resumed(world: FakeDiscord) -> None:
+    """The head of the last frame tells of more than comes; nothing of it is heard."""
+    ann, general = world.person("ann"), world.channel("general")
+    client = Client()
+    async with running(world, client):
+        world.faults.tear()
+        await world.say(ann, general, "meanwhile")
+        await client.until("resumed")
+        await client.until("message")
+        assert client.texts() == ["meanwhile"]
+        assert [d for k, d in world.gateway.log if k == "connect"] == ["gw", "resume"]
+
+
+async def test_a_stalled_socket_says_nothing_and_then_all_of_it_in_order(world: FakeDiscord) -> None:
+    """Nor does it hold anybody who goes away meanwhile."""
+    ann, general = world.person("ann"), world.channel("general")
+    client = Client()
+    async with running(world, client):
+        world.faults.flowing.clear()
+        await world.say(ann, general, "one")
+        await world.say(ann, general, "two")
+        await client.fetch_channel(general.id)
+        assert client.texts() == []
+        world.faults.flowing.set()
+        await client.until("message", 2)
+        assert client.texts() == ["one", "two"]
+        world.faults.flowing.clear()
+        await world.say(ann, general, "nobody waits for this")
+    await world.wait_for(lambda: not world.gateway.lines, what="the end of the line")
+
+
 async def test_op_7_is_followed_by_a_resume(world: FakeDiscord) -> None:
     client = Client()
     async with running(world, client):

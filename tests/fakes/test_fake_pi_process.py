@@ -17,7 +17,8 @@ from typing import Any
 import psutil
 import pytest
 
-BOUND = 5.0
+from fakes.waiting import BOUND
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -10,6 +10,7 @@ import pytest
 from fakes import script
 from fakes.effects import Create, EndTool, StartTool
 from fakes.memory import MemoryChild
+from fakes.pi_core import Options
 from tests.fakes.word_helpers import MS, answers, names, of, prompt, ran, replies, said
 
 
@@ -24,6 +25,25 @@ def test_every_word_has_help_and_a_line_in_the_table() -> None:
 def test_what_is_no_script_is_echoed(text: str) -> None:
     """CONTRACT: the fake child answers what is none of its script words with `echo: TEXT`."""
     assert answers(ran(text)) == [("echo: hello there", "stop")]
+
+
+def test_the_provider_is_asked_without_lone_surrogates_and_with_the_hints_of_pictures() -> None:
+    """PROTOCOL §2, §11, and seen beside the real pi: the echo is not the text that the provider gets."""
+    assert answers(ran("lone \ud83d here")) == [("echo: lone  here", "stop")]
+    child = MemoryChild()
+    bad = {"type": "image", "data": base64.b64encode(b"none").decode(), "mimeType": "image/png"}
+    child.send({"id": "p1", "type": "prompt", "message": "look", "images": [bad]})
+    child.settle()
+    assert answers(child)[0][0].startswith("echo: look\n\n[Image omitted: ")
+
+
+@pytest.mark.parametrize(("base", "delays"), [(2000, [2000, 4000, 8000]), (40_000, [40_000, 60_000, 60_000])])
+def test_a_delay_of_pis_own_retries_is_never_longer_than_a_minute(base: float, delays: list[int]) -> None:
+    """Seen beside the real pi: a base of ten minutes is told as one."""
+    child = MemoryChild(Options(retry_base_ms=base))
+    prompt(child, "err429")
+    child.settle()
+    assert [record["delayMs"] for record in of(child, "auto_retry_start")] == delays
 
 
 @pytest.mark.parametrize("text", ["slow down please", "tool", "tools 2", "line up now", "usage", ""])
@@ -73,6 +93,14 @@ def test_words_that_answer(text: str, answer: tuple[str, str]) -> None:
 def test_slow_takes_its_time() -> None:
     child = ran("slow 300")
     assert 300 * MS <= child.now <= 330 * MS
+
+
+def test_every_page_is_long_and_carries_the_text() -> None:
+    text = answers(ran("pages 3 m1"))[0][0]
+    assert [page.split(" and so on")[0] for page in text.split("\n\n")] == [
+        f"echo: pages 3 m1 page {number}" for number in (1, 2, 3)
+    ]
+    assert all(1000 < len(page) < 2000 for page in text.split("\n\n"))
 
 
 def test_long_and_md() -> None:

@@ -18,7 +18,7 @@ PATHS = ("/", "/web/main.js", "/live", "/files/attachments/1/2/a.txt", "/nowhere
 
 @pytest.fixture
 async def world() -> AsyncIterator[FakeDiscord]:
-    async with FakeDiscord(validate=False) as world:
+    async with FakeDiscord() as world:
         yield world
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 async def world() -> AsyncIterator[FakeDiscord]:
-    async with FakeDiscord(validate=False) as world:
+    async with FakeDiscord() as world:
         yield world
 
 

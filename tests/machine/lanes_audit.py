@@ -7,12 +7,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from connector import facts
-from connector.lane_base import SECOND, LaneRules
+from connector.lane_base import LaneRules
 from connector.lane_effects import Effect, Log, Post, Tell
 from connector.lane_events import Input, PlaceGone, Shutdown, StopAsked, Tick
 from connector.world import AT_CHILD, Phase, World
 from engine import events as engine
-from engine.events import Code
+from engine.events import SECOND, Code
 
 BESIDE = ("lost", "cap-person", "cap-lane", "cap-total")
 """Kinds of posts that are no end of their round."""

@@ -5,13 +5,16 @@ audited; a crash loads the lanes from the ledger's own SQL.
 """
 
 import sqlite3
+import weakref
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from connector import chain, facts, ledger
 from connector import lanes as product
-from connector.lane_base import SECOND, LaneRules
+from connector.lane_base import LaneRules
 from connector.lane_effects import (
     Amend,
     Behind,
@@ -46,7 +49,7 @@ from connector.lanes import Lanes, Stepped
 from connector.world import AT_CHILD, Phase, Round, World
 from engine import events as engine
 from engine.commands import Image
-from engine.events import Code
+from engine.events import SECOND, Code
 from engine.state import Advice
 from tests.machine.lanes_audit import Audit
 from tests.machine.lanes_child import Child
@@ -80,6 +83,7 @@ class Ground:
 
     def __post_init__(self) -> None:
         self.db = sqlite3.connect(":memory:", isolation_level=None)
+        weakref.finalize(self, self.db.close)  # worlds are many, and end where their test does
         ledger.migrate(self.db, Path("nowhere"), 0)
         self.audit = Audit(self.rules)
         self.recorded: list[facts.AnyFact] = []

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from connector import facts
-from connector.lane_base import SECOND, LaneRules, Stand
+from connector.lane_base import LaneRules, Stand
 from connector.lane_events import Arrived, ChildDown, StopAsked, Tick
 from connector.lanes import Stepped
+from engine.events import SECOND
 from tests.machine.lanes_child import Child
 from tests.machine.lanes_ground import LONG_WAIT, RULES, Ground
 

@@ -4,7 +4,6 @@ import random
 from collections.abc import Callable
 
 from connector import facts
-from connector.lane_base import SECOND
 from connector.lane_events import Arrived as Arrive
 from connector.lane_events import (
     Cancel,
@@ -24,7 +23,7 @@ from connector.lane_events import (
     Tick,
 )
 from engine import events as engine
-from engine.events import Code, Outcome
+from engine.events import SECOND, Code, Outcome
 from tests.machine.lanes_child import Child
 from tests.machine.lanes_machine import Sim
 

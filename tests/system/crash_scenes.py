@@ -2,9 +2,7 @@
 
 import asyncio
 import contextlib
-import os
 import re
-import select
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
@@ -19,7 +17,7 @@ from engine import processes
 from fakes import behaviour
 from fakes.discord import FakeDiscord, Person, Place, Post, Upload
 from fakes.discord_faults import Fault, Hang
-from fakes.program import Home, Running
+from fakes.program import Home, Running, ends, of_home
 from fakes.script import plan
 
 MESSAGES = "/channels/{channel_id}/messages"
@@ -56,12 +54,11 @@ class Asked:
 
 def answer_to(text: str) -> str:
     """What the scripted child answers in the end."""
-    said = text.removeprefix("ignoreterm ")
-    if said.startswith("long "):
-        call = plan(said).calls[0]
-        assert isinstance(call, behaviour.Text)
-        return call.text
-    return f"echo: {said.removeprefix('echo ')}"
+    match plan(text).calls:
+        case (*_, behaviour.Text(said)) | (*_, behaviour.Http(then=said)) if said:
+            return said
+        case _:
+            return f"echo: {text.removeprefix('echo ')}"
 
 
 class NthRequest(Fault):
@@ -173,11 +170,7 @@ class Scene:
 
     async def only(self, run: Running | None) -> None:
         """No process of an earlier life lives on; one that is just ending of its own accord is waited for."""
-        mine = processes.row_of(run.pid) if run is not None else None
-        for pid in of_home(self.home.folder):
-            row = processes.row_of(pid)
-            if row is not None and (mine is None or row.began < mine.began):
-                assert await asyncio.to_thread(ends, pid), f"{pid} lives on: {commandline(pid)}"
+        assert await left_over(self.home.folder, run) == []
 
     def accepted(self) -> bool:
         """Whether every message has a sign."""
@@ -234,27 +227,15 @@ async def finish(over: "asyncio.Task[int]", end: Callable[[], Awaitable[object]]
         await end()
 
 
-def of_home(folder: Path) -> list[int]:
-    """Every process whose environment names this folder: the connector's of any life, its children, their tools."""
+async def left_over(folder: Path, run: Running | None) -> list[str]:
+    """The processes of this home that began before this life, or all without one, and do not end by themselves."""
+    mine = processes.row_of(run.pid) if run is not None else None
     found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                if os.fsencode(folder) in (entry / "environ").read_bytes():
-                    found.append(int(entry.name))
+    for pid in of_home(folder):
+        row = processes.row_of(pid)
+        if row is not None and (mine is None or row.began < mine.began) and not await asyncio.to_thread(ends, pid):
+            found.append(f"{pid} lives on: {commandline(pid)}")
     return found
-
-
-def ends(pid: int) -> bool:
-    """Wait for a process's end; whether it came within the bound."""
-    try:
-        handle = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    try:
-        return bool(select.select([handle], [], [], 5.0)[0])
-    finally:
-        os.close(handle)
 
 
 def commandline(pid: int) -> str:

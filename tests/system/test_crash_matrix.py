@@ -84,7 +84,7 @@ async def nothing(_event: str) -> None:
 @contextlib.asynccontextmanager
 async def scene(folder: Path, **sections: dict[str, object]) -> AsyncIterator[tuple[Scene, Person, Person]]:
     """A home without cards, two people in it, and a Discord that remembers no nonce: nobody but us keeps from twice."""
-    async with discord(validate=False, nonce_window=0.0) as world:
+    async with discord(nonce_window=0.0) as world:
         ann, bob = world.person("ann"), world.person("bob")
         base: dict[str, Any] = {
             "discord": {"reply_in": "channel", "progress": "off"},

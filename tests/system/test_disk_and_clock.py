@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import resource
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -12,7 +11,8 @@ import pytest
 
 from connector import notices
 from fakes.discord import FakeDiscord, Person, Place
-from fakes.program import Home, Running
+from fakes.program import Home
+from tests.system.disks import refusing
 
 DAY = 86_400
 
@@ -25,16 +25,6 @@ def home(folder: Path, world: FakeDiscord, **sections: dict[str, object]) -> Hom
         "lanes": {"busy": "queue"},
     }
     return Home(folder, world, **{**given, **sections})  # type: ignore[arg-type]  # sections by name
-
-
-@contextlib.contextmanager
-def refusing(run: Running) -> Iterator[None]:
-    """The system lets this process write no byte into any file: as a full disk, told by EFBIG."""
-    _, hard = resource.prlimit(run.pid, resource.RLIMIT_FSIZE)
-    resource.prlimit(run.pid, resource.RLIMIT_FSIZE, (0, hard))
-    yield
-    with contextlib.suppress(ProcessLookupError):  # it may have ended so
-        resource.prlimit(run.pid, resource.RLIMIT_FSIZE, (hard, hard))
 
 
 @contextlib.contextmanager

@@ -77,7 +77,8 @@ async def test_a_fault_of_our_own_ends_with_1_and_the_next_start_goes_on(tmp_pat
             assert "the fault asked for" in run.of("connector.stopped")[0]["reason"]
         async with here.running() as run:
             await run.ended(asked)
-            assert run.of("connector.started")[0]["wedges_in_a_row"] == 1
-            assert run.of("connector.started")[0]["last_exit"].startswith("1: internal fault")
+            started = await run.logged("connector.started")
+            assert started["wedges_in_a_row"] == 1
+            assert started["last_exit"].startswith("1: internal fault")
             assert await run.stop() == 0
         assert [(post.content, post.reference) for post in world.posts(place)] == [("echo: once", asked)]

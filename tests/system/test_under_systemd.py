@@ -189,6 +189,7 @@ async def test_without_discord_at_the_start_one_process_waits(boot: Boot, world:
         seen = await service.shown("MainPID", "NRestarts", "ActiveState", "StatusText")
         assert seen.pop("StatusText").startswith("Starting: gateway fails since ")
         assert seen == {"MainPID": pid, "NRestarts": "0", "ActiveState": "activating"}
+        await service.journal.logged("connector.started")  # though the start is not over
         await world.faults.server_up()
         await service.journal.told(STARTED)
         assert (await service.shown("StatusText"))["StatusText"].startswith("Running: connected to Discord")

@@ -41,7 +41,7 @@ async def test_a_wedge_exits_with_1_leaves_no_process_and_the_next_start_serves_
 
     async with here.running() as run:
         await run.ended(held)
-        started = run.of("connector.started")[0]
+        started = await run.logged("connector.started")
         assert (started["wedges_in_a_row"], started["recovered"]) == (1, 1)
         assert await run.stop() == 0
         assert [line["attempt"] for line in run.of("turn.sent")] == [1]
@@ -101,7 +101,7 @@ async def test_a_message_that_kills_the_child_each_time_is_a_dead_letter_and_the
         assert [line["message_id"] for line in run.of("message.dead")] == [str(poison)]
     async with here.running() as run:
         await run.ended(after)
-        assert run.of("connector.started")[0]["dead"] == 1
+        assert (await run.logged("connector.started"))["dead"] == 1
         assert await run.stop() == 0
     told = [(post.content, post.reference) for post in world.posts(private)]
     assert told == [(notices.failed("dead", retry=True), poison), ("echo: after", after)]
@@ -125,12 +125,15 @@ async def test_too_many_failed_starts_in_a_row_refuse_the_next_one_until_an_oper
         await world.say(ann, private, "exitmid")
         waits = await world.say(ann, private, "echo waits")
         assert await run.exit() == 1
+    given = here.child_saw()
     for _ in range(2):
         async with here.running() as run:
             assert await run.exit() == 3
+            assert [line["wedges_in_a_row"] for line in run.of("connector.started")] == [1]
             refused = run.of("connector.refused")[0]
             assert "supervision.max_wedges" in refused["reason"]
             assert "reset-wedges" in refused["mend"]
+    assert here.child_saw() == given  # no child is started for a start that refuses
     async with here.running(command="reset-wedges") as forgiving:
         assert await forgiving.exit() == 0
     async with here.running() as run:

@@ -24,7 +24,7 @@ def url() -> Iterator[str]:
     done = asyncio.Event()
 
     async def main() -> None:
-        async with FakeDiscord(validate=False) as world:
+        async with FakeDiscord() as world:
             ada, general, client = world.person("ada"), world.channel("general"), bot()
             async with running(world, client), Page(world, [ada, world.person("ben")]) as page:
                 await client.tree.sync()

@@ -1,13 +1,14 @@
-"""Over texts of every kind: no part too long or blank, every fence balanced, nothing lost or doubled."""
+"""Answers of every kind: no part too long or blank, every fence balanced, nothing lost or doubled, and no hang."""
 
 import re
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from connector.render import AsFile, Parts, render
 from connector.render_blocks import closed, tokens
 from connector.render_rewrite import APART, rewrite
+from tests.fuzz.hostile import TEXTS, tried
 
 WORD = st.sampled_from(
     [
@@ -94,7 +95,7 @@ def assert_sound(parts: list[str], limit: int) -> None:
 
 
 @given(text=DOCUMENT, limit=LIMITS)
-@settings(deadline=None)
+@tried(30)
 def test_documents_are_split_without_loss(text: str, limit: int) -> None:
     parts = seen(text, limit)
     assert_sound(parts, limit)
@@ -108,7 +109,7 @@ def test_documents_are_split_without_loss(text: str, limit: int) -> None:
 @example(text="x " + "`" * 300, limit=100)
 @example(text=">" * 300 + "a", limit=100)
 @example(text="- " * 150 + "a", limit=100)
-@settings(max_examples=300, deadline=None)
+@tried(100)
 def test_chaos_is_split_without_harm(text: str, limit: int) -> None:
     rendered = render(text, limit, 10**6)
     parts = list(rendered.parts) if isinstance(rendered, Parts) else [rendered.beginning]
@@ -118,7 +119,7 @@ def test_chaos_is_split_without_harm(text: str, limit: int) -> None:
 
 
 @given(text=DOCUMENT, limit=LIMITS)
-@settings(deadline=None)
+@tried(30)
 def test_what_is_rewritten_and_fits_comes_back_as_it_is(text: str, limit: int) -> None:
     plain = rewrite(text.strip())
     if len(plain) <= limit:
@@ -127,7 +128,7 @@ def test_what_is_rewritten_and_fits_comes_back_as_it_is(text: str, limit: int) -
 
 
 @given(text=st.one_of(DOCUMENT, CHAOS), limit=LIMITS)
-@settings(deadline=None)
+@tried(30)
 def test_parts_are_rendered_to_themselves(text: str, limit: int) -> None:
     """So that a part read back from the ledger is posted as it was."""
     for part in seen(text, limit) if shown(text) else []:
@@ -135,7 +136,7 @@ def test_parts_are_rendered_to_themselves(text: str, limit: int) -> None:
 
 
 @given(text=DOCUMENT)
-@settings(deadline=None)
+@tried(30)
 def test_too_many_parts_become_the_whole_text_and_its_beginning(text: str) -> None:
     rendered = render(text, 100, 2)
     if isinstance(rendered, AsFile):
@@ -143,3 +144,71 @@ def test_too_many_parts_become_the_whole_text_and_its_beginning(text: str) -> No
         assert_sound([rendered.beginning], 100)
     else:
         assert len(rendered.parts) <= 2
+
+
+PIECES = st.one_of(
+    st.sampled_from(
+        [
+            "a\n=\n",
+            ">",
+            "> ",
+            ">\n",
+            "[",
+            "](",
+            "*a ",
+            "- ",
+            "- a\n",
+            "-\n\n",
+            "* a\n- b\n",
+            "1. ",
+            "|a",
+            "|",
+            "|-|\n",
+            "a|b\n-|-\n",
+            "`",
+            "```\n",
+            "~~~\n",
+            "```x\n",
+            "<",
+            "<div>\n",
+            "[a]: b\n",
+            "#### a ",
+            "#### a #\n",
+            " ",
+            "\t",
+            "\n",
+            "\r",
+            "***\n",
+            "_",
+            "\\",
+            "\u0301",
+            "👩\u200d",
+            "🇩",
+            "https://",
+            "![](",
+            "-# ",
+            ">>> ",
+            "  - a\n",
+            "> - > - ",
+            "x" * 70 + "\n",
+        ]
+    ),
+    TEXTS,
+)
+HOSTILE = st.lists(st.tuples(PIECES, st.integers(1, 400)), min_size=1, max_size=4).map(
+    lambda pieces: "".join(piece * times for piece, times in pieces)[:30_000]
+)
+
+
+@given(text=HOSTILE)
+@example(text="#### a" + " " * 9_000 + "b")
+@example(text="|" + "a|" * 200 + "\n|" + "-|" * 200 + "\n" + "x\n" * 300)
+@example(text="> " * 20 + "a\n" * 4_000)
+@tried(25)
+def test_a_hostile_answer_becomes_messages_that_discord_takes(text: str) -> None:
+    rendered = render(text)
+    parts = list(rendered.parts) if isinstance(rendered, Parts) else [rendered.beginning]
+    assert len(parts) <= 5
+    assert_sound(parts, 2_000)
+    if isinstance(rendered, AsFile):
+        assert rendered.file_text == text
