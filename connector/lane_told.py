@@ -3,8 +3,9 @@
 Everything is keyed by round and generation: what names another write or another child changes nothing (§7.32).
 """
 
-from dataclasses import replace
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from connector import backoff, facts, notices, notices_session
 from connector.backoff import Failed, Limited, Quota

@@ -1,6 +1,6 @@
 """Children of an earlier life that still run, ended before this life starts any; it starts none itself."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from connector import facts
 from connector.clock import Clock

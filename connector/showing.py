@@ -1,7 +1,8 @@
 """Cards on their way to the outbox: collected while a batch is stepped, held while their thread does not stand yet."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from connector import facts
 from connector.cards import Cards, Cpu, View, key_of

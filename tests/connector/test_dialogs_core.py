@@ -1,9 +1,8 @@
 """Questions of extensions as values: every kind by every `custom_id`, how each looks, whom it is for, how it ends."""
 
-from dataclasses import replace
-
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from connector import dialog_texts, facts, literals, notices_dialogs
 from connector.cards import View

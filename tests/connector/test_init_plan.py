@@ -3,11 +3,11 @@
 import os
 import shlex
 import tomllib
-from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from connector.init_find import Found, agent_path, find, keys_seen
 from connector.init_plan import Answers, Site, plan, tables, unit_text

@@ -14,6 +14,7 @@ from connector.gateway import Memory
 from connector.gateway_memory import HOUR, remembered
 from connector.ledger import FILE, Known, Ledger
 from connector.ledger_schema import MIGRATIONS, VERSION
+from tests.bench.past import filled as long_past
 
 
 def claim(number: int, lane: str = "700") -> facts.Claimed:
@@ -259,3 +260,23 @@ def test_the_gateways_memory_survives_a_restart() -> None:
 @pytest.mark.parametrize("text", ["", "no json", '{"a": 1}', '["1"]'])
 def test_a_memory_that_cannot_be_read_counts_as_none(text: str) -> None:
     assert remembered({"identifies": text}, lambda _name, _value: None).identifies == ()
+
+
+def steps_of_a_start(folder: Path, past: int) -> int:
+    """Thousands of SQLite's steps that the reading of a start takes, forty messages waiting behind such a past."""
+    asyncio.run(long_past(folder, past, 40).close())
+    with closing(ledger.connect(folder / FILE)) as db:
+        taken = [0]
+
+        def step() -> int:
+            taken[0] += 1
+            return 0
+
+        db.set_progress_handler(step, 1000)
+        assert len(ledger.load(db).world) > 40
+        return taken[0]
+
+
+def test_what_is_over_costs_a_start_nothing(tmp_path: Path) -> None:
+    """Two thousand messages of the past, and four: a scan of them would be tens of thousands of steps."""
+    assert steps_of_a_start(tmp_path / "much", 2_000) == steps_of_a_start(tmp_path / "little", 4)

@@ -1,9 +1,8 @@
 """BEHAVIOUR §1.11 played in memory, and what means nothing: bounds, life, nonsense, foreign inputs, early ticks."""
 
-import dataclasses
-
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from engine.commands import Abort
 from engine.events import (
@@ -81,7 +80,7 @@ def test_tool_timeout_while_something_slow_is_open(opens: str, closes: str) -> N
 
 
 def test_tool_timeout_while_a_dialog_is_open_and_turn_timeout_from_its_answer() -> None:
-    play = Play(dataclasses.replace(LIMITS, dialog=600 * SECOND))
+    play = Play(replace(LIMITS, dialog=600 * SECOND))
     play.ask("a")
     play.runs("a")
     play.says(said("confirm", id="d"))
@@ -108,7 +107,7 @@ def test_turn_limit_bounds_a_turn_whatever_its_life() -> None:
 
 
 def test_no_turn_limit_where_it_is_zero() -> None:
-    play = Play(dataclasses.replace(LIMITS, turn_limit=0))
+    play = Play(replace(LIMITS, turn_limit=0))
     play.ask("a")
     play.runs("a")
     for minute in range(1, 200):
@@ -146,7 +145,7 @@ def test_nonsense_is_logged_and_changes_nothing() -> None:
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e308", "-5"])
 def test_a_duration_that_is_none_is_no_exception(number: str) -> None:
-    play = Play(dataclasses.replace(LIMITS, dialog=60 * SECOND))
+    play = Play(replace(LIMITS, dialog=60 * SECOND))
     play.ask("a")
     play.runs("a")
     play.says(said("retry", delayMs=float(number)))

@@ -1,8 +1,7 @@
 """BEHAVIOUR §1.1 to §1.4, played in memory: who is busy, that the head stays, and what failing writes."""
 
-import dataclasses
-
 import pytest
+from msgspec.structs import replace
 
 from engine import commands
 from engine.commands import Abort, Compact, DialogAnswer, GetState, NewSession, Prompt
@@ -230,7 +229,7 @@ def test_a_held_turn_times_out_while_waiting_for_the_engine() -> None:
 
 
 def test_failing_writes_clear_queue_then_cancels_then_abort_in_one_write() -> None:
-    play = Play(dataclasses.replace(LIMITS, dialog=60 * SECOND))
+    play = Play(replace(LIMITS, dialog=60 * SECOND))
     play.ask("a")
     play.runs("a")
     play.steer("s")
@@ -282,7 +281,7 @@ def test_an_abort_after_the_response_is_not_written_again() -> None:
 @pytest.mark.parametrize("answered", [False, True], ids=["abort unanswered", "abort answered"])
 def test_a_dialog_that_opens_under_a_failed_head_is_cancelled_at_once(answered: bool) -> None:
     """x_B_cancel_first."""
-    play = Play(dataclasses.replace(LIMITS, dialog=60 * SECOND))
+    play = Play(replace(LIMITS, dialog=60 * SECOND))
     play.ask("a")
     play.runs("a")
     abort = lines(play.fail("a"))[0]
@@ -292,7 +291,7 @@ def test_a_dialog_that_opens_under_a_failed_head_is_cancelled_at_once(answered: 
 
 
 def test_a_dialog_under_a_failed_head_is_cancelled_even_where_a_commands_run_has_somebody_to_ask() -> None:
-    play = Play(dataclasses.replace(LIMITS, dialog=60 * SECOND))
+    play = Play(replace(LIMITS, dialog=60 * SECOND))
     play.ask("t", Slash("/say hello"))
     play.says(said("handled", id=play.ids["t"]))
     play.ask("c", Request(Compact("")))

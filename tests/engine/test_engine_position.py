@@ -1,8 +1,7 @@
 """BEHAVIOUR §1.7, §1.8, §1.12 to §1.14, played in memory: whose a run is, and what becomes of nobody's."""
 
-import dataclasses
-
 import pytest
+from msgspec.structs import replace
 
 from engine.commands import Abort, Compact, DialogAnswer
 from engine.events import (
@@ -195,7 +194,7 @@ def test_an_orphan_run_gets_the_bounds_of_a_turn_then_one_abort_then_run_grace_t
 
 
 def test_an_orphan_run_has_the_turn_limit_whatever_its_life() -> None:
-    play = Play(dataclasses.replace(LIMITS, turn_limit=10 * SECOND))
+    play = Play(replace(LIMITS, turn_limit=10 * SECOND))
     play.says(said("agent_start"))
     play.says(said("turn_start"), at=play.now + 9 * SECOND)
     assert [type(line) for line in lines(play.tick(SECOND))] == [Abort]
@@ -213,7 +212,7 @@ def test_stop_of_the_lane_aborts_an_orphan_run_once() -> None:
 
 def test_aborting_a_commands_run_cancels_its_dialog_in_the_same_write() -> None:
     """l_confirm_nobody_answers: an open dialog blocks the abort, and the grace would wedge a healthy child."""
-    play = Play(dataclasses.replace(LIMITS, dialog=60 * SECOND))
+    play = Play(replace(LIMITS, dialog=60 * SECOND))
     play.ask("t", Slash("/say hello"))
     play.says(said("handled", id=play.ids["t"]))
     play.says(said("agent_start"), said("confirm", id="d"))

@@ -1,8 +1,7 @@
 """BEHAVIOUR §5 and the dialogs: open tool waits by call id, what a line does now, who is asked and who is cancelled."""
 
-import dataclasses
-
 import pytest
+from msgspec.structs import replace
 
 from engine.commands import DialogAnswer
 from engine.events import SECOND, AnswerDialog, Asked, Stop, Told, ToolClosed, ToolOpened, Unasked, Write
@@ -12,7 +11,7 @@ from engine.wire import Line
 from tests.engine.play import LIMITS, MS, Play, echo, lines_of, only, raw, said, spoke
 
 LONG = 60 * SECOND
-ASKING = dataclasses.replace(LIMITS, dialog=60 * SECOND)
+ASKING = replace(LIMITS, dialog=60 * SECOND)
 
 
 def running(limits: object = LIMITS) -> Play:

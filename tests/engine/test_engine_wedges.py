@@ -1,8 +1,7 @@
 """BEHAVIOUR §1.5, §1.6, §1.9 and "Cases that must hold", in memory: graces, wedges, a child that is given up."""
 
-import dataclasses
-
 import pytest
+from msgspec.structs import replace
 
 from engine.commands import Abort, Prompt
 from engine.events import (
@@ -170,7 +169,7 @@ def test_run_grace_counts_from_the_last_abort() -> None:
 
 @pytest.mark.parametrize("how", ["wedged", "stopping"])
 def test_nothing_is_written_to_a_child_that_is_given_up(how: str) -> None:
-    play = Play(dataclasses.replace(LIMITS, dialog=60 * SECOND))
+    play = Play(replace(LIMITS, dialog=60 * SECOND))
     play.ask("a")
     play.runs("a")
     play.steer("s")

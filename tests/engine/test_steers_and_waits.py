@@ -1,8 +1,7 @@
 """The values under the core, whole: open tool waits (BEHAVIOUR §5), steers and `clear_queue` (§4), a queue's entry."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from engine.commands import GetState
 from engine.events import Code, Request, Text

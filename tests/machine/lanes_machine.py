@@ -3,9 +3,10 @@
 `Sim` says what happens; in which order is the test's choice.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
+from msgspec.structs import replace
 
 from connector import facts
 from connector.lane_base import LaneRules, Stand

@@ -60,7 +60,7 @@ class LanesMachine(RuleBasedStateMachine):
 
 
 LanesMachine.TestCase.settings = settings(
-    settings.get_profile("engine"), max_examples=30, stateful_step_count=60, derandomize=True
+    settings.get_profile("here"), max_examples=30, stateful_step_count=60, derandomize=True
 )
 TestLanes = LanesMachine.TestCase
 
