@@ -109,7 +109,7 @@ def test_documents_are_split_without_loss(text: str, limit: int) -> None:
 @example(text="x " + "`" * 300, limit=100)
 @example(text=">" * 300 + "a", limit=100)
 @example(text="- " * 150 + "a", limit=100)
-@tried(100)
+@tried(40)
 def test_chaos_is_split_without_harm(text: str, limit: int) -> None:
     rendered = render(text, limit, 10**6)
     parts = list(rendered.parts) if isinstance(rendered, Parts) else [rendered.beginning]
