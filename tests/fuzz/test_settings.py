@@ -108,6 +108,8 @@ def test_any_value_of_any_key_is_taken_or_refused_by_its_key(key: tuple[str, str
 
 @given(st.sampled_from(KEYS), st.one_of(TEXTS, NUMBERS.map(repr), VALUES.map(value)))
 @example(("lanes", "capacity"), "[" * 5_000)
+@example(("access", "bots"), "\ud800")
+@example(("agent", "cwd"), "/tmp/\udcff")
 @example(("access", "users"), f"[{'9' * 5_000}]")
 @tried(30)
 def test_any_text_of_any_variable_is_taken_or_refused_by_its_key(key: tuple[str, str], text: str) -> None:
