@@ -52,7 +52,7 @@ profile: .venv/.ready-dev
 	.venv/bin/python -m tests.bench.profile $(ARGS)
 
 # The targets of tests/fuzz with FUZZ_TIMES times the examples of `make test`; SEED=… repeats a run.
-FUZZ_TIMES ?= 200
+FUZZ_TIMES ?= 300
 SEED ?= $(shell date +%s)
 fuzz: .venv/.ready-dev
 	@echo "seed $(SEED), $(FUZZ_TIMES) times the examples"

@@ -15,6 +15,8 @@ from connector.render_rewrite import APART
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+.#-]{1,32}")
 _TITLE = re.compile(r"\s*(?:#{1,3}\s|\*\*.*\*\*:?\s*$)")
 _STARTS_BLOCK = re.compile(r"\s*(?:(?:#{1,6}|[-+*>]|\d{1,9}[.)]|-#)(?:\s|$)|>|`{3}|~{3})")
+# Where a line looks like a fence; backticks behind it say that it is none, and a cut takes them away.
+_LIKE_FENCE = re.compile(r"(?:[\s>]|[-+*]\s|\d{1,9}[.)]\s)*(?=`{3}|~{3})")
 # What is kept in one piece where it fits: links, angle brackets, code; else a word or a run of blanks.
 _ATOM = re.compile(
     r"!?\[[^\[\]\n]{0,400}\]\([^()\s]{0,1600}\)|https?://\S+|<[^<>\s]{1,400}>|`[^`\n]{1,200}`|[^\S\n]+|[^\s\[<`]+|."
@@ -99,6 +101,8 @@ class _Packer:
             return
         self._make_room(block.start)
         prefix = self._quoted(block)
+        if (like := _LIKE_FENCE.match(line)) is not None:
+            line = line[: like.end()] + APART + line[like.end() :]
         room, ours = self._room(block.start), 0
         while line:
             at = _cut(line, ours, room, self.limit - len(prefix)) if len(line) > room else len(line)

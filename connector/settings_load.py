@@ -54,6 +54,8 @@ def load(config: Path | None, instance: str | None, environ: Mapping[str, str], 
     variables = [variable(section, key) for section, key in keys()]
     given = {name: environ[name] for name in variables if name in environ}
     table, findings = _known(_read(source) if source else {}, str(source), given)
+    findings += [found for name in keys() if (found := _undecodable(*name, given)) is not None]
+    given = {name: text for name, text in given.items() if _is_text(text)}
     variables.append(CONFIG_VARIABLE)
     strange = sorted(name for name in environ if name.startswith(PREFIX) and name not in variables)
     findings += [_unknown("variable", name, variables, "environment") for name in strange]
@@ -189,6 +191,22 @@ def _known(table: dict[str, Any], where: str, given: Mapping[str, str]) -> tuple
             text = f"{shown(content)} is no section"
             findings.append(Finding("error", name, text, f"begin it with a line [{name}]", where))
     return raw, findings
+
+
+def _undecodable(section: str, key: str, given: Mapping[str, str]) -> Finding | None:
+    name = variable(section, key)
+    if _is_text(given.get(name, "")):
+        return None
+    return Finding("error", f"{section}.{key}", "is not UTF-8", f"give {allowed(section, key)}", f"${name}")
+
+
+def _is_text(text: str) -> bool:
+    """Whether a variable was UTF-8: bytes that are none stand in it as surrogates, which nothing can read or write."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _unknown(kind: str, name: str, known: Iterable[str], where: str) -> Finding:

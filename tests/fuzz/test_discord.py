@@ -75,7 +75,7 @@ def sound(value: object) -> None:
 
 
 @given(st.one_of(mutated(MESSAGE, 3), JSON))
-@tried(400)
+@tried(150)
 def test_a_message_is_whole_or_malformed(data: Any) -> None:
     try:
         message = read.message(data, Place(20, "general", 30), us=1)
@@ -90,7 +90,7 @@ def test_a_message_is_whole_or_malformed(data: Any) -> None:
 
 
 @given(st.one_of(mutated(CHANNEL, 3), JSON))
-@tried(100)
+@tried(40)
 def test_a_channel_is_a_place_or_malformed(data: Any) -> None:
     try:
         place = read.place(data, us=1)
@@ -100,7 +100,7 @@ def test_a_channel_is_a_place_or_malformed(data: Any) -> None:
 
 
 @given(st.one_of(mutated(FORM, 3), JSON))
-@tried(100)
+@tried(40)
 def test_what_a_form_holds_is_texts_or_malformed(data: Any) -> None:
     try:
         found = written(data)
@@ -227,7 +227,7 @@ def test_the_connector_hears_the_next_message_after_any_events() -> None:
             runner.run(stage.tell(event, payload))
         runner.run(stage.answered())
 
-    on_stage(one, 20)
+    on_stage(one, 10)
 
 
 REPLIES = {
@@ -265,4 +265,4 @@ def test_the_connector_hears_the_next_message_after_any_replies() -> None:
         event, payload = data.draw(st.sampled_from(stage.events))
         runner.run(with_replies(stage, data.draw(st.lists(pairs, min_size=1, max_size=4)), event, payload))
 
-    on_stage(one, 15)
+    on_stage(one, 8)

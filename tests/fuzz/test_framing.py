@@ -29,14 +29,14 @@ CUTS = st.lists(st.integers(0, 9_000), max_size=8)
 
 
 @given(st.lists(LINE, max_size=6), st.booleans(), CUTS)
-@tried(100)
+@tried(40)
 def test_any_split_of_the_bytes_gives_the_same_records(parts: list[bytes], ends: bool, cuts: list[int]) -> None:
     stream = b"\n".join(parts) + (b"\n" if ends and parts else b"")
     assert framed(stream, cuts) == [decode(line) for line in stream.split(b"\n") if line.strip()]
 
 
 @given(st.lists(LINE, max_size=6), CUTS, st.integers(1, 25))
-@tried(100)
+@tried(40)
 def test_any_bytes_at_all_are_records_whatever_the_split_and_the_bound(
     parts: list[bytes], cuts: list[int], max_line: int
 ) -> None:
@@ -57,6 +57,6 @@ def _blank(line: Line) -> bool:
 
 @given(LINE)
 @example(b'{"type":"agent_start"')
-@tried(200)
+@tried(80)
 def test_a_line_is_a_value_and_holds_nothing_that_cannot_be_written_down(line: bytes) -> None:
     repr(decode(line)).encode("utf-8")

@@ -276,7 +276,7 @@ def test_any_value_in_any_cell_is_read_or_refused(cell: tuple[str, str], value: 
 
 
 @given(st.sampled_from(["facts", "latest", "chain"]), st.integers(0, 40), st.data())
-@tried(60)
+@tried(30)
 def test_a_fact_with_any_fields_is_read_or_refused(table: str, number: int, data: Any) -> None:
     def change(db: sqlite3.Connection) -> None:
         rows = db.execute(f"SELECT body FROM {table}").fetchall()

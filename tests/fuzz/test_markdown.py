@@ -109,7 +109,7 @@ def test_documents_are_split_without_loss(text: str, limit: int) -> None:
 @example(text="x " + "`" * 300, limit=100)
 @example(text=">" * 300 + "a", limit=100)
 @example(text="- " * 150 + "a", limit=100)
-@tried(100)
+@tried(40)
 def test_chaos_is_split_without_harm(text: str, limit: int) -> None:
     rendered = render(text, limit, 10**6)
     parts = list(rendered.parts) if isinstance(rendered, Parts) else [rendered.beginning]
@@ -204,6 +204,8 @@ HOSTILE = st.lists(st.tuples(PIECES, st.integers(1, 400)), min_size=1, max_size=
 @example(text="#### a" + " " * 9_000 + "b")
 @example(text="|" + "a|" * 200 + "\n|" + "-|" * 200 + "\n" + "x\n" * 300)
 @example(text="> " * 20 + "a\n" * 4_000)
+@example(text="```" + "*a " * 267 + "```" * 400)
+@example(text="> - ```" + "*a " * 700 + "```")
 @tried(25)
 def test_a_hostile_answer_becomes_messages_that_discord_takes(text: str) -> None:
     rendered = render(text)

@@ -37,7 +37,7 @@ def line_of(value: Any) -> bytes:
 
 
 @given(st.sampled_from(sorted(KINDS)).flatmap(lambda kind: mutated(KINDS[kind], 3)))
-@tried(300)
+@tried(150)
 def test_a_tampered_record_keeps_its_name_and_holds_only_what_its_fields_may(value: Any) -> None:
     record = decode(line_of(value))
     kind = value.get("type") if isinstance(value, dict) else None
@@ -50,7 +50,7 @@ def test_a_tampered_record_keeps_its_name_and_holds_only_what_its_fields_may(val
 
 
 @given(st.sampled_from(sorted(KINDS)), st.dictionaries(TEXTS | st.sampled_from(["id", "data", "message"]), JSON))
-@tried(100)
+@tried(40)
 def test_a_known_name_with_any_fields_is_that_record(kind: str, fields: dict[str, Any]) -> None:
     record = decode(line_of({**fields, "type": kind}))
     assert record.__struct_config__.tag == kind
@@ -100,7 +100,7 @@ def tampered_runs(draw: Any) -> list[Any]:
 
 
 @given(tampered_runs(), st.integers(0, 3))
-@tried(100)
+@tried(40)
 def test_a_tampered_run_is_no_exception_and_ends_by_its_bounds(run: list[Any], asked: int) -> None:
     peer = Peer()
     peer.says({"type": "response", "id": peer.written[0], "success": True, "data": {}})
@@ -132,7 +132,7 @@ def strangers(draw: Any) -> Any:
 
 
 @given(st.lists(strangers(), min_size=1, max_size=5))
-@tried(100)
+@tried(40)
 def test_the_head_never_moves_on_what_is_said_to_nobody(said: list[Any]) -> None:
     peer = Peer()
     peer.says({"type": "response", "id": peer.written[0], "success": True, "data": {}})

@@ -70,7 +70,7 @@ NAMES = WORDS
 
 
 @given(NAMES, NAMES, WORDS, WORDS, NAMES)
-@tried(60)
+@tried(30)
 def test_a_message_of_any_words_keeps_its_mark_and_its_lines(
     name: str, channel: str, text: str, told: str, filename: str
 ) -> None:
@@ -89,7 +89,7 @@ def test_a_message_of_any_words_keeps_its_mark_and_its_lines(
 
 
 @given(WORDS, st.integers(1, 100))
-@tried(60)
+@tried(30)
 def test_any_words_stay_in_their_place(text: str, count: int) -> None:
     assert "\n" not in plain(text)
     assert len(plain(text)) <= LOOKED
@@ -141,7 +141,7 @@ ERRORS = st.lists(
 @given(ERRORS | WORDS)
 @example("429 try again in " + "9" * 400 + "s")
 @example("429: " + "[" * 100_000)
-@tried(60)
+@tried(30)
 def test_any_error_of_a_provider_has_a_meaning_and_a_wait_that_can_be_waited(text: str) -> None:
     found = classify(text)
     if isinstance(found, Limited):
@@ -151,7 +151,7 @@ def test_any_error_of_a_provider_has_a_meaning_and_a_wait_that_can_be_waited(tex
 
 
 @given(st.lists(WORDS, max_size=6))
-@tried(60)
+@tried(30)
 def test_lines_that_name_files_are_taken_out_and_names_can_be_sent(lines: list[str]) -> None:
     text = "\n".join(lines)
     found = named(text)
@@ -201,7 +201,7 @@ TOKEN = "MTIzNDU2Nzg5MDEyMzQ1Njc4.GabcdE.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 
 @given(st.lists(WORDS, max_size=5), st.integers(0, 5))
-@tried(60)
+@tried(30)
 def test_a_secret_among_any_words_is_taken_out(words: list[str], at: int) -> None:
     words.insert(min(at, len(words)), f" {TOKEN} ")
     redactor = Redactor(TOKEN)
@@ -210,7 +210,7 @@ def test_a_secret_among_any_words_is_taken_out(words: list[str], at: int) -> Non
 
 
 @given(JSON)
-@tried(60)
+@tried(30)
 def test_any_value_can_be_logged(value: Any) -> None:
     json.dumps(Redactor(TOKEN).value(value), allow_nan=False)
 
