@@ -59,9 +59,7 @@ class LanesMachine(RuleBasedStateMachine):
                 self.sim.db.close()
 
 
-LanesMachine.TestCase.settings = settings(
-    settings.get_profile("here"), max_examples=30, stateful_step_count=60, derandomize=True
-)
+LanesMachine.TestCase.settings = settings(max_examples=30, stateful_step_count=60, derandomize=True)
 TestLanes = LanesMachine.TestCase
 
 
