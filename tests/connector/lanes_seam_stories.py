@@ -284,5 +284,6 @@ def forgotten_meanwhile(bare: Bare) -> None:
 
 SEAM_STORIES: tuple[BareStory, ...] = (
     in_one_run, tools, lines_with_files, exact_bounds, without_waits, unsent, odd_beginnings, errands_stopped, words,
-    clocks, unready, errands_in_need, spent_twice, taken_back, homeless, rows, in_thread, longest, long_questions, forgotten_meanwhile,
+    clocks, unready, errands_in_need, spent_twice, taken_back, homeless, rows,
+    in_thread, longest, long_questions, forgotten_meanwhile,
 )  # fmt: skip
