@@ -200,7 +200,8 @@ class Lanes(Places):
 
     def open_thread(self, round_: Round) -> None:
         """The thread's name is the first words of what was asked."""
-        words = round_.text.rpartition("\n\n")[2].split()
+        head, blank, asked = round_.text.partition("\n\n")
+        words = (asked if blank else head).split()
         self.out.append(OpenThread(round_.parent, round_.message, " ".join(words)[:80] or "pi"))
 
     def thread_done(self, channel: int, parent: int, *, opened: bool) -> None:

@@ -11,6 +11,7 @@ from connector.lane_events import (
     Deleted,
     Errand,
     Extend,
+    Forget,
     MoveFirst,
     PlaceGone,
     PostDone,
@@ -107,6 +108,14 @@ def exact_bounds(bare: Bare) -> None:
     bare.step(Tick())
     bare.now += 1
     bare.step(Tick())
+
+
+def longest(bare: Bare) -> None:
+    """An error names exactly the longest wait, and one second more."""
+    for number, seconds in ((1, 3601), (2, 3600)):
+        starts(bare, number, 10 + number)
+        named = Outcome(Code.PROVIDER, detail=f"429: too many, retry after {seconds}s")
+        bare.says(str(10 + number), engine.Ended(f"{number}@1", named), engine.Released(f"{number}@1"))
 
 
 def without_waits(bare: Bare) -> None:
@@ -254,7 +263,26 @@ def in_thread(bare: Bare) -> None:
     bare.step(PostDone(facts.Posted("20/answer/1", 0, 1, 900)))
 
 
+def long_questions(bare: Bare) -> None:
+    """A thread is named by the first words of a question with paragraphs; Stop of a lane ends what runs and waits."""
+    bare.step(Arrived(claim(20, 20, parent=14, text="[discord] head\n\nfirst words\n\nand last words")))
+    bare.step(ThreadDone(20, 14, opened=True))
+    up(bare, "20")
+    bare.runs("20", "20@1")
+    bare.step(Arrived(claim(30, 20)), StopAsked("20", 20, 2, "ann", "lane"))
+
+
+def forgotten_meanwhile(bare: Bare) -> None:
+    """Who asked for a new session during a turn gets it before the message that waits behind that turn is given."""
+    starts(bare, 1)
+    bare.step(Arrived(claim(2)), Forget("11"))
+    bare.says("11", *answer("1@1"))
+    bare.says("11", *replied("session/new"))
+    bare.says("11", *replied("session/state", data={"sessionFile": "two"}))
+
+
 SEAM_STORIES: tuple[BareStory, ...] = (
     in_one_run, tools, lines_with_files, exact_bounds, without_waits, unsent, odd_beginnings, errands_stopped, words,
-    clocks, unready, errands_in_need, spent_twice, taken_back, homeless, rows, in_thread,
+    clocks, unready, errands_in_need, spent_twice, taken_back, homeless, rows,
+    in_thread, longest, long_questions, forgotten_meanwhile,
 )  # fmt: skip
