@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from engine.events import SECOND
+from engine.events import LONGEST, SECOND
 
 _HEAD = re.compile(r"\s*(\d{3})(?::\s*|\s+|$)(.*)", re.DOTALL)
 _AMOUNT = r"(\d+(?:\.\d+)?)\s?(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)(?![a-z])"
@@ -27,9 +27,6 @@ _RESET = re.compile(
 
 _SPENT = "exceeded your current quota"
 """What the error says where its type is not told (pi 0.73.1)."""
-
-_LONGEST = 1e9
-"""Seconds; an error that names a longer wait, or a number that is none, means no less."""
 
 LIMITED = frozenset({429, 503, 529})
 
@@ -92,7 +89,7 @@ def wait_of(said: str) -> int:
     for match in _WAIT.finditer(said):
         amounts = _AMOUNTS.findall(match[1])
         waits.append(sum(float(amount) * _seconds(unit) for amount, unit in amounts) or float(match[1].split()[0]))
-    return int(min(max(waits), _LONGEST) * SECOND)
+    return int(min(max(waits), LONGEST) * SECOND)
 
 
 def _seconds(unit: str) -> float:

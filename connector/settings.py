@@ -20,12 +20,9 @@ from connector.settings_values import (
     ids,
     listed,
 )
-from engine.events import SECOND
+from engine.events import LONGEST, SECOND
 
 DISCORD_API = "https://discord.com/api/v10"
-
-LONGEST = 1e9
-"""Seconds; a longer duration (31 years) is a slip, and as nanoseconds this one still fits in 63 bits."""
 
 Seconds = Annotated[float, Field(ge=0, le=LONGEST, allow_inf_nan=False), Give("seconds, 0 or more")]
 Bound = Annotated[float, Field(gt=0, le=LONGEST, allow_inf_nan=False), Give("seconds, more than 0")]

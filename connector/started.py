@@ -11,11 +11,11 @@ import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict
 from importlib import util
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from connector.distribution import UNKNOWN, installed
 from connector.environment import child_environment, plain_environment

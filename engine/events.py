@@ -10,6 +10,9 @@ from engine.wire import Line
 
 SECOND = 1_000_000_000
 
+LONGEST = 1e9
+"""Seconds; a longer duration (31 years) is a slip, and as nanoseconds this one still fits in 63 bits."""
+
 
 class Limits(Struct, frozen=True):
     """Bounds of BEHAVIOUR §1 in nanoseconds; ``turn_limit`` 0 is none, ``dialog`` 0 cancels at once."""

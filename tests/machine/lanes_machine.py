@@ -171,4 +171,4 @@ def nudge(sim: Sim, kid: Child) -> bool:
 
 def rules(**changes: object) -> LaneRules:
     """The usual rules with changes."""
-    return replace(RULES, **changes)  # type: ignore[arg-type]  # replace() checks the names
+    return replace(RULES, **changes)
