@@ -19,7 +19,7 @@ from connector.children import Children
 from connector.exits import ExitCode
 from connector.fetching import Fetching
 from connector.hearing import knows
-from connector.lane_effects import Effect, ErrandDone, Fetch, Quit
+from connector.lane_effects import Effect, ErrandDone, Fetch, Post, Quit
 from connector.lane_events import (
     Arrived,
     Brought,
@@ -219,12 +219,13 @@ class Dispatcher:
         ranked: dict[Rank, list[Effect]] = {order: [] for order in Rank}
         for effect in effects:
             ranked[rank(effect)].append(effect)
+        begun = ranked[Rank.LIFE] or any(isinstance(effect, Post) for effect in ranked[Rank.WORK])
         for order, group in ranked.items():
             if order is Rank.RECORD:
                 self.asking.flush()
                 self._showing.flush()
                 self._arm()
-            if order is Rank.COURTESY and ranked[Rank.LIFE]:
+            if order is Rank.COURTESY and begun:
                 await asyncio.sleep(BREATH)
             elif group and order is Rank.RECORD:
                 await asyncio.sleep(0)

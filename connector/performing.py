@@ -53,8 +53,8 @@ SIGNS = {
 
 
 BREATH = 0.001
-"""Seconds behind a first sign in which nothing more is begun: the child, and whoever carries that request on, need a
-processor now; the lines of the log do not."""
+"""Seconds behind a first sign or a post in which nothing more is begun: the child, and whoever carries that request on,
+need a processor now; further signs and the lines of the log do not."""
 
 TYPING_DELAY = 0.25
 """Seconds from the first sign of life to the typing line: an answer that comes sooner needs none."""

@@ -52,6 +52,16 @@ def test_while_it_waits_for_a_child(sim: Sim) -> None:
     assert sim.audit.stories[first].ends[0].code == "answered"
 
 
+def test_with_none_at_work_it_means_the_one_that_is_next(sim: Sim) -> None:
+    first = sim.arrive("11")
+    moved = sim.arrive("11")
+    sim.step(MoveFirst(moved))
+    sim.stop("turn", "11")
+    assert receipt(sim, moved) == "Stopped by <@2>: waiting message, 1 waiting message kept."
+    sim.settle()
+    assert sim.audit.stories[first].ends[0].code == "answered"
+
+
 def test_written_and_not_started(sim: Sim) -> None:
     name = sim.arrive("11")
     sim.pump()
