@@ -135,7 +135,7 @@ class Service(Files, Spending):
         if model not in self.world.gates:
             return
         self.record(facts.Gated(*model, 0))
-        self.probes.pop(model, None)
+        del self.probes[model]
         behind = [
             kid.lane
             for kid in self.kids.values()
