@@ -7,6 +7,7 @@ import socket
 import struct
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 
 def reset(request: web.Request) -> None:
@@ -56,10 +57,22 @@ class Port:
         self._guard.close()
 
 
+@web.middleware
+async def to_nobody(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Who went away in the midst of a request is told nothing, and that is no error of the server's."""
+    try:
+        return await handler(request)
+    except ConnectionError:
+        if request.transport is not None and not request.transport.is_closing():
+            raise
+        return web.Response(status=499)  # which nobody reads
+
+
 class Server:
     """An aiohttp application on a `Port`, which can go down and come back while the process lives."""
 
     def __init__(self, app: web.Application, port: Port) -> None:
+        app.middlewares.append(to_nobody)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.0, handle_signals=False)
         self._port = port
         self._site: web.SockSite | None = None

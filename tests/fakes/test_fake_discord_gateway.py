@@ -1,13 +1,16 @@
 """The fake gateway as an unmodified discord.py meets it: sessions, replay, and every way a connection can fail."""
 
 import asyncio
+import json
 
 import aiohttp
 import discord
 import pytest
+from aiohttp import web
 
 from fakes.discord import FakeDiscord, FakeDiscordThread
 from fakes.discord_client import Client, pointed, running
+from fakes.discord_net import reset
 
 pytestmark = pytest.mark.anyio
 
@@ -251,3 +254,22 @@ def test_the_fake_runs_on_a_thread_for_tests_that_block() -> None:
         assert fake.ask(lambda w: [m["id"] for m in w.history(w.channel("general"))]) == [str(said)]
         with pytest.raises(LookupError):
             fake.run(world.edit(1, "x"))
+
+
+async def test_who_goes_away_while_a_connection_is_made_is_no_error(
+    world: FakeDiscord, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    prepare = web.WebSocketResponse.prepare
+
+    async def too_late(socket: web.WebSocketResponse, request: web.Request) -> object:
+        reset(request)
+        return await prepare(socket, request)
+
+    async with aiohttp.ClientSession() as session:
+        with monkeypatch.context() as patched:
+            patched.setattr(web.WebSocketResponse, "prepare", too_late)
+            with pytest.raises(aiohttp.ClientError):
+                await session.ws_connect(world.gateway_url)
+        async with session.ws_connect(world.gateway_url) as socket:
+            assert json.loads((await socket.receive()).data)["op"] == 10
+    assert caplog.messages == []
