@@ -16,8 +16,9 @@ from tests.system.crash_scenes import left_over
 START = 120.0
 """Seconds that a life may take to listen, or to end."""
 
-GAP = 400.0
-"""Seconds that have passed between two lives by the connector's clock: it begins no more than 40 sessions an hour."""
+GAP, SESSION = 400.0, 120.0
+"""Seconds that have passed, by the connector's clock, for each life there was and for each session that was begun in
+them: it begins no more than 40 an hour, and else would rightly wait for the rest of one."""
 
 POINTS = (
     *("Claimed", "Written", "Started", "ToolOpened", "Answered", "Posted", "Ended", "Owed", "StopMarked", "Requeued"),
@@ -102,7 +103,8 @@ class Lives:
         """What runs: some lives end by a point of their own; for each some minutes more have passed (`GAP`)."""
         if not self.first.is_set():
             return ("connector",)
-        clock = f"clock:{GAP * self.counts['lives']:.0f}"
+        passed = GAP * self.counts["lives"] + SESSION * self._world.gateway.count("identify")
+        clock = f"clock:{passed:.0f}"
         if self.calm.is_set() or self._dice.random() < 0.6:
             return ("fakes.crashing", clock)
         when, name = self._dice.choice(("before", "after")), self._dice.choice(POINTS)
