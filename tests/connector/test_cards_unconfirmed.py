@@ -1,0 +1,136 @@
+"""A kill between a card's post and its record: the next start finds what stands there, and nothing is left at work."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from connector import facts, notices, notices_dialogs
+from connector.access import Rules
+from engine import events as told
+from fakes.discord import FakeDiscord
+from fakes.house import House, house
+from fakes.recorded_dialogs import recorded
+
+Open = Callable[..., AbstractAsyncContextManager[House]]
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def open_house(world: FakeDiscord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
+    """Turns get their card at once; opened twice, it is a restart."""
+    monkeypatch.setattr("connector.dispatch.CARD_DELAY", 0.0)
+    return partial(house, world, tmp_path, Rules(users=frozenset({world.person("ann").id}), respond="all"))
+
+
+async def unrecorded(home: House) -> tuple[str, int]:
+    """A running round, and its card, of which the ledger knows only that it was about to be posted."""
+    general = home.world.channel("general")
+    name = str(await home.world.say(home.world.person("ann"), general, "work"))
+    card = await home.until(lambda: home.lanes.world.cards.get(name, (0, 0))[1], "the card")
+    assert [fact.message for fact in home.of(facts.CardShown) if isinstance(fact, facts.CardShown)] == [0, card]
+    await home.ledger.commit([facts.CardShown(name, general.id, 0)], at=home.clock.now())
+    return name, card
+
+
+async def over(home: House, card: int, code: str) -> None:
+    await home.until(lambda: home.world.post(card).content.startswith(f"-# {code}"), f"the card to say {code}")
+    await home.until(lambda: home.lanes.world.cards == {}, "its last record")
+    assert home.buttons(card) == []
+
+
+async def test_the_card_goes_on_with_its_round_and_no_second_one_comes(open_house: Open) -> None:
+    async with open_house() as home:
+        name, card = await unrecorded(home)
+    async with open_house() as home:
+        await home.until(lambda: home.lanes.world.cards.get(name, (0, 0))[1] == card, "the card to be found")
+        await home.comes(name, "RUNNING")
+        await home.answers(name, "the answer")
+        await over(home, card, "answered")
+        contents = [post.content for post in home.world.posts(home.world.channel("general")) if post.id != card]
+        assert contents == ["the answer"]
+
+
+async def test_the_card_of_a_round_that_is_not_repeated_shows_its_end(open_house: Open) -> None:
+    async with open_house() as home:
+        name, card = await unrecorded(home)
+        await home.ledger.commit([facts.ToolOpened(name, "c1", "bash")], at=home.clock.now())
+    async with open_house() as home:
+        await over(home, card, "engine-exit")
+        assert await home.post(home.world.channel("general"), 2) == notices.not_repeated(retry=True)
+
+
+async def test_the_card_of_a_round_that_is_over_and_forgotten_shows_its_end(open_house: Open) -> None:
+    async with open_house() as home:
+        name, card = await unrecorded(home)
+        ended = facts.Ended(name, "answered")
+        await home.ledger.commit([facts.Answered(name, 1, "x"), ended], at=home.clock.now(), closed=[name])
+    async with open_house() as home:
+        await over(home, card, "ended")
+
+
+async def test_a_card_that_was_never_posted_is_posted_once_where_its_round_goes_on(open_house: Open) -> None:
+    async with open_house() as home:
+        name, card = await unrecorded(home)
+        await home.world.delete(card)
+    async with open_house() as home:
+        general = home.world.channel("general")
+        found = await home.until(lambda: home.lanes.world.cards.get(name, (0, 0))[1], "a card")
+        assert [(post.id, post.reference) for post in home.world.posts(general)] == [(found, int(name))]
+        await home.comes(name, "RUNNING")
+        await home.answers(name, "the answer")
+        await over(home, found, "answered")
+
+
+async def test_a_card_that_was_never_posted_is_forgotten_where_its_round_is_over(open_house: Open) -> None:
+    async with open_house() as home:
+        name, card = await unrecorded(home)
+        await home.world.delete(card)
+        await home.ledger.commit([facts.Ended(name, "answered")], at=home.clock.now(), closed=[name])
+    async with open_house() as home:
+        await home.until(lambda: home.of(facts.CardOver), "it to be given up")
+        assert home.world.posts(home.world.channel("general")) == []
+
+
+async def test_with_progress_off_it_shows_its_end_with_its_round_and_is_never_posted(open_house: Open) -> None:
+    async with open_house() as home:
+        name, card = await unrecorded(home)
+    async with open_house(cards=False) as home:
+        await home.comes(name, "RUNNING")
+        await home.answers(name, "the answer")
+        await over(home, card, "answered")
+
+
+async def test_the_sign_of_a_deleted_message_waits_until_its_card_stands(open_house: Open) -> None:
+    async with open_house() as home:
+        general = home.world.channel("general")
+        hang = home.world.faults.hang("POST", "/channels/{channel_id}/messages")
+        name = str(await home.world.say(home.world.person("ann"), general, "work"))
+        await home.until(lambda: home.of(facts.CardShown), "the card to be on its way")
+        await home.world.delete(int(name))
+        await home.until(lambda: home.of(facts.Unsaid), "its deletion")
+        assert home.of(facts.Late) == []
+        hang.release()
+        await home.until(lambda: home.of(facts.Late), "the sign")
+        card = home.lanes.world.cards[name][1]
+        await home.until(lambda: home.world.reactions(card) == ["🔒"], "the sign on the card")
+
+
+async def test_a_question_of_the_process_before_is_found_and_says_that_it_is_over(open_house: Open) -> None:
+    async with open_house(cards=False) as home:
+        general = home.world.channel("general")
+        name = str(await home.world.say(home.world.person("ann"), general, "work"))
+        await home.comes(name, "RUNNING")
+        asked = told.Asked(home.lanes.world.rounds[name].turn, recorded("confirm", id="d"))
+        home.puppets.says(str(general.id), asked, busy=True)
+        known = home.lanes.world.dialogs
+        post = await home.until(lambda: next((post for _, post in known.values()), 0), "the question")
+        await home.ledger.commit([facts.DialogShown(next(iter(known)), general.id, 0)], at=home.clock.now())
+    async with open_house(cards=False) as home:
+        line = notices_dialogs.restarted()
+        await home.until(lambda: home.world.post(post).content.rpartition("\n")[2] == line, "the question to be over")
+        assert home.buttons(post) == []
+        await home.until(lambda: home.lanes.world.dialogs == {}, "its last record")
