@@ -21,7 +21,7 @@ GAP = 400.0
 
 POINTS = (
     *("Claimed", "Written", "Started", "ToolOpened", "Answered", "Posted", "Ended", "Owed", "StopMarked", "Requeued"),
-    *("ChildStarted", "Spawn", "Submit", "SteerIn", "Post", "React", "post"),
+    *("ChildStarted", "CardShown", "Spawn", "Submit", "SteerIn", "Post", "React", "post"),
 )
 """Records and effects before or behind which a life may end by its own kill -9 (`fakes.crashing`)."""
 
