@@ -245,13 +245,8 @@ class Calls:
         return await self._own(channel, after, lambda data: self._is(data, part))
 
     async def shown_with(self, channel: int, control: str, after: int) -> int | None:
-        """Our own message newer than `after` under which a control named `control`, or `control:…`, stands, if any."""
-
-        def has(data: Json) -> bool:
-            names = read.controls(data)
-            return any(name == control or name.startswith(f"{control}:") for name in names)
-
-        return await self._own(channel, after, has)
+        """Our own message in this channel newer than `after` that has a control of this `custom_id`, if any."""
+        return await self._own(channel, after, lambda data: control in read.controls(data))
 
     async def _own(self, channel: int, after: int, wanted: Callable[[Json], bool]) -> int | None:
         """One of our own messages behind `after` that is wanted; at most the newest thousand are looked at."""

@@ -55,12 +55,12 @@ def needs_nothing(key: str) -> list[Told]:
 
 
 def control(key: str) -> str:
-    """The beginning of the `custom_id`s under a card or a question; "" for what has none, and is never looked for."""
+    """The `custom_id` that always stands under a card or a question at work; "" for what is never looked for."""
     match key.rsplit("/", 2):
         case [name, "card", _]:
             return f"stop:{name}"
         case [_, "dialog", post]:
-            return f"dialog:{post.partition('.')[2]}"
+            return f"dialog:{post.partition('.')[2]}:cancel"
         case _:
             return ""
 

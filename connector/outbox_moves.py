@@ -47,7 +47,7 @@ class Edit(Struct, frozen=True):
 
 
 class Find(Struct, frozen=True):
-    """Look whether a card stands there that we may not know of: under `control`, behind the message `after`."""
+    """Look whether a card stands there that we may not know of: over this control, behind the message `after`."""
 
     key: str
     channel: int

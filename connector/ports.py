@@ -131,7 +131,7 @@ class Discord(Protocol):
         ...
 
     async def shown_with(self, channel: int, control: str, after: int) -> int | None:
-        """Our own message newer than `after` under which a control named `control`, or `control:…`, stands, if any."""
+        """Our own message in this channel newer than `after` that has a control of this `custom_id`, if any."""
         ...
 
     async def files(self, channel: int, message: int) -> tuple[Attachment, ...]:

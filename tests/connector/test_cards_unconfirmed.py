@@ -30,8 +30,10 @@ async def unrecorded(home: House) -> tuple[str, int]:
     """A running round, and its card, of which the ledger knows only that it was about to be posted."""
     general = home.world.channel("general")
     name = str(await home.world.say(home.world.person("ann"), general, "work"))
-    card = await home.until(lambda: home.lanes.world.cards.get(name, (0, 0))[1], "the card")
-    assert [fact.message for fact in home.of(facts.CardShown) if isinstance(fact, facts.CardShown)] == [0, card]
+    # Told by the ledger, not by the fold: what is committed below must be the last word.
+    await home.until(lambda: len(home.of(facts.CardShown)) == 2, "the card to be recorded")
+    card = home.lanes.world.cards[name][1]
+    assert home.of(facts.CardShown) == [facts.CardShown(name, general.id, 0), facts.CardShown(name, general.id, card)]
     await home.ledger.commit([facts.CardShown(name, general.id, 0)], at=home.clock.now())
     return name, card
 
@@ -126,11 +128,29 @@ async def test_a_question_of_the_process_before_is_found_and_says_that_it_is_ove
         await home.comes(name, "RUNNING")
         asked = told.Asked(home.lanes.world.rounds[name].turn, recorded("confirm", id="d"))
         home.puppets.says(str(general.id), asked, busy=True)
-        known = home.lanes.world.dialogs
-        post = await home.until(lambda: next((post for _, post in known.values()), 0), "the question")
-        await home.ledger.commit([facts.DialogShown(next(iter(known)), general.id, 0)], at=home.clock.now())
+        await home.until(lambda: len(home.of(facts.DialogShown)) == 2, "the question to be recorded")
+        [(key, (_, post))] = home.lanes.world.dialogs.items()
+        await home.ledger.commit([facts.DialogShown(key, general.id, 0)], at=home.clock.now())
     async with open_house(cards=False) as home:
         line = notices_dialogs.restarted()
         await home.until(lambda: home.world.post(post).content.rpartition("\n")[2] == line, "the question to be over")
         assert home.buttons(post) == []
         await home.until(lambda: home.lanes.world.dialogs == {}, "its last record")
+
+
+async def test_a_question_is_answered_before_it_is_known_to_stand(open_house: Open) -> None:
+    """Who sees it may press sooner than Discord's reply comes."""
+    async with open_house(cards=False) as home:
+        ann, general = home.world.person("ann"), home.world.channel("general")
+        name = str(await home.world.say(ann, general, "work"))
+        await home.comes(name, "RUNNING")
+        hang = home.world.faults.hang("POST", "/channels/{channel_id}/messages", stored=True)
+        asked = told.Asked(home.lanes.world.rounds[name].turn, recorded("confirm", id="d"))
+        home.puppets.says(str(general.id), asked, busy=True)
+        [post] = await home.until(lambda: home.world.posts(general), "the question")
+        act = await home.world.click(ann, post.id, "dialog:d:yes")
+        given = told.AnswerDialog("d", confirmed=True)
+        await home.until(lambda: given in [one for _, one in home.puppets.heard] or act.followups, "an answer")
+        assert given in [one for _, one in home.puppets.heard]
+        hang.release()
+        await home.until(lambda: not home.buttons(post.id), "the question to be over")

@@ -58,13 +58,13 @@ def test_a_card_is_not_posted_before_it_is_recorded_and_nobody_waits_for_that() 
     ("key", "name"),
     [
         (KEY, "stop:7.1"),
-        ("7/dialog/2.3f-a_9", "dialog:3f-a_9"),
+        ("7/dialog/2.3f-a_9", "dialog:3f-a_9:cancel"),
         ("7/dialogtext/2.d.1", ""),
         ("7/receipt/1", ""),
         ("7/answer/1", ""),
     ],
 )
-def test_what_is_looked_for_is_the_beginning_of_its_controls(key: str, name: str) -> None:
+def test_what_is_looked_for_is_a_control_that_it_always_has(key: str, name: str) -> None:
     assert control(key) == name
 
 
