@@ -106,6 +106,20 @@ async def test_with_progress_off_it_shows_its_end_with_its_round_and_is_never_po
         await over(home, card, "answered")
 
 
+async def test_with_progress_off_one_that_was_never_posted_is_not_posted_either(open_house: Open) -> None:
+    async with open_house() as home:
+        name, card = await unrecorded(home)
+        await home.limited(name)
+        await home.world.delete(card)
+    async with open_house(cards=False) as home:
+        assert home.round(name) == "BACKOFF"
+        await home.later(3600)
+        await home.comes(name, "RUNNING")
+        await home.answers(name, "the answer")
+        await home.until(lambda: home.of(facts.CardOver), "the card to be given up")
+        assert [post.content for post in home.world.posts(home.world.channel("general"))] == ["the answer"]
+
+
 async def test_the_sign_of_a_deleted_message_waits_until_its_card_stands(open_house: Open) -> None:
     async with open_house() as home:
         general = home.world.channel("general")
