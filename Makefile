@@ -37,7 +37,7 @@ cover: .venv/.ready-dev
 	.venv/bin/coverage run --source=connector,engine -m pytest -p no:randomly tests/engine tests/connector tests/machine
 	.venv/bin/coverage report --skip-covered --show-missing
 
-# A million steps of the models, then 20,000 messages over 50 lanes among kills and faults: counts, and five zeros.
+# A million steps of the models, then 20,000 messages over 50 lanes among kills and faults: counts, and six zeros.
 # `make soak ARGS='--minutes 2'` takes about that long; a failure prints its seed.
 soak: .venv/.ready-dev
 	.venv/bin/python -P -m tests.soak.run $(ARGS)

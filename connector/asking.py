@@ -95,7 +95,7 @@ class Asking:
         if found is None:
             return None
         stands = self._lanes.world.dialogs.get(found.key)
-        if message and stands is not None and message != stands[1]:
+        if message and stands is not None and stands[1] not in (0, message):  # 0: pressed before its record
             return None
         return found if self._children().asks(found.lane, found.child, found.dialog.id) else None
 

@@ -328,7 +328,8 @@ class Cards:
         views = []
         for name, (channel, _) in known.items():
             round_ = rounds.get(name)
-            card = Card(name, channel, 0, shown=True)
+            reply_to = round_.reply_to if round_ is not None and round_.reply_to != channel else 0
+            card = Card(name, channel, reply_to, shown=True)
             phase = round_.phase if round_ is not None else Phase.ENDED
             if phase is Phase.ENDED:
                 card.end(round_.code if round_ is not None else "ended", now, over=True)

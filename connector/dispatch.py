@@ -54,7 +54,7 @@ from connector.posting import Posting
 from connector.recording import Recording
 from connector.showing import Showing
 from connector.threads import Threads
-from engine.events import SECOND
+from engine.alarm import Alarm
 
 CARD_DELAY = 1.2
 """Seconds after which a turn gets a card; a shorter one is its answer alone."""
@@ -77,8 +77,7 @@ class Dispatcher:
         self._parts = parts
         self._inbox: list[Input | Said | Changed | Gone | _Asked] = []
         self._news = asyncio.Event()
-        self._timer: asyncio.TimerHandle | None = None
-        self._due = 0
+        self._alarm = Alarm(parts.clock.now, lambda: self.put(Tick()))
         self._tasks: set[asyncio.Task[None]] = set()
         self._recent: dict[int, None] = {}
         self._recording = Recording(parts.ledger, parts.discord, parts.clock, parts.log, self.spawn)
@@ -224,7 +223,7 @@ class Dispatcher:
             if order is Rank.RECORD:
                 self.asking.flush()
                 self._showing.flush()
-                self._arm()
+                self._alarm.follow(self.lanes.deadline())
             if order is Rank.COURTESY and begun:
                 await asyncio.sleep(BREATH)
             elif group and order is Rank.RECORD:
@@ -365,20 +364,3 @@ class Dispatcher:
                 self.put(PostDone(fact))
             case _:
                 self.put(CardDone(fact))
-
-    # -- time ------------------------------------------------------------------------------------------------------
-
-    def _arm(self) -> None:
-        """The timer stands at the lanes' deadline, or before it: a tick that comes early changes nothing."""
-        due = self.lanes.deadline()
-        if due is None or (self._timer is not None and self._due <= due):
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        self._due = due
-        wait = max(0, due - self._parts.clock.now()) / SECOND
-        self._timer = asyncio.get_running_loop().call_later(wait, self._ring)
-
-    def _ring(self) -> None:
-        self._timer = None
-        self.put(Tick())

@@ -200,7 +200,10 @@ class Dropped(Fact, frozen=True, tag="dropped"):
 
 
 class CardShown(Fact, frozen=True, tag="card"):
-    """The round's card stands in Discord as `message`: a later start goes on with it, or shows its end."""
+    """The round's card stands in Discord as `message`: a later start goes on with it, or shows its end.
+
+    Recorded with `message` 0 before it is posted: then a start looks for it, by its round's controls.
+    """
 
     round: str
     channel: int

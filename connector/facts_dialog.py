@@ -7,7 +7,7 @@ from connector.facts_base import Fact
 
 
 class DialogShown(Fact, frozen=True, tag="dialog"):
-    """A question of the agent stands in Discord as `message`; `key` is its round and its name."""
+    """A question of the agent stands in Discord as `message`, or may soon (0); `key` is its round and its name."""
 
     key: str
     channel: int

@@ -241,15 +241,20 @@ class Calls:
         return max((int(data["id"]) for data in page.whole if read.spoken(data)), default=0)
 
     async def posted_with(self, channel: int, part: Part, after: int) -> int | None:
-        """Our own message in this channel newer than `after` that has this part's nonce or content, if any.
+        """Our own message in this channel newer than `after` that has this part's nonce or content, if any."""
+        return await self._own(channel, after, lambda data: self._is(data, part))
 
-        At most the newest thousand are looked at.
-        """
+    async def shown_with(self, channel: int, control: str, after: int) -> int | None:
+        """Our own message in this channel newer than `after` that has a control of this `custom_id`, if any."""
+        return await self._own(channel, after, lambda data: control in read.controls(data))
+
+    async def _own(self, channel: int, after: int, wanted: Callable[[Json], bool]) -> int | None:
+        """One of our own messages behind `after` that is wanted; at most the newest thousand are looked at."""
         before: dict[str, int] = {}
         for _ in range(_LOOK):
             page = await self._page(channel, **before)
             for data in page.whole:
-                if int(data["id"]) > after and self._is(data, part):
+                if int(data["id"]) > after and int(data["author"]["id"]) == self._us() and wanted(data):
                     return int(data["id"])
             if page.last is None or int(page.whole[0]["id"]) <= after:
                 return None
@@ -258,8 +263,6 @@ class Calls:
 
     def _is(self, data: Json, part: Part) -> bool:
         """Whether a message of the history is this part. Discord tells no nonces there; where it does, it decides."""
-        if int(data["author"]["id"]) != self._us():
-            return False
         if data.get("nonce") is not None:
             return str(data["nonce"]) == part.nonce
         referred = read.referred(data)

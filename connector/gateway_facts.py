@@ -79,6 +79,14 @@ def referred(data: Json) -> int | None:
     return None if found is None or reference.get("type", 0) == _FORWARD else snowflake(found)
 
 
+def controls(data: Json) -> list[str]:
+    """The `custom_id`s of the controls under a message; what is malformed among them is none."""
+    rows = data.get("components")
+    found = [row.get("components") for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+    shown = [one for row in found if isinstance(row, list) for one in row if isinstance(one, Mapping)]
+    return [str(one.get("custom_id", "")) for one in shown]
+
+
 def place(data: Json, *, us: int) -> Place:
     """A channel payload as a place."""
     number, kind = snowflake(data["id"]), data["type"]

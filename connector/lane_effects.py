@@ -105,6 +105,12 @@ class Behind(Struct, frozen=True):
     until: int
 
 
+class MayShow(Struct, frozen=True):
+    """The card, or question, of this key is recorded as about to be posted: it may be."""
+
+    key: str
+
+
 class ErrandDone(Struct, frozen=True):
     """What the child answered to an errand; None: it never will."""
 
@@ -139,6 +145,7 @@ Effect = (
     | React
     | Typing
     | Behind
+    | MayShow
     | ErrandDone
     | Log
     | Quit

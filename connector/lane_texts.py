@@ -4,7 +4,8 @@ CONTRACT, Trust: the texts of a deleted message leave the ledger, at once where 
 """
 
 from connector import facts, notices
-from connector.lane_effects import React
+from connector.cards import key_of
+from connector.lane_effects import MayShow, React
 from connector.lane_stop import Stops
 from connector.notices import Halted
 from connector.world import AT_CHILD, Phase, Round
@@ -72,13 +73,20 @@ class Texts(Stops):
         kid = self.kids.get(round_.lane)
         head = round_.into or (kid.turn.rpartition("@")[0] if kid is not None and round_.phase in AT_CHILD else "")
         place = self.world.cards.get(round_.id) or self.world.cards.get(head)
-        if place is not None:
+        if place is not None and place[1]:
             self.sign_at(round_, *place)
 
     def card_stands(self, fact: facts.CardShown | facts.CardOver | facts.DialogShown | facts.DialogOver) -> None:
-        """A card stands: the sign that had no place goes there."""
-        if isinstance(fact, facts.CardShown) and (round_ := self.world.rounds.get(fact.round)) is not None:
-            self.sign_at(round_, fact.channel, fact.message)
+        """A card stands: the sign that had no place goes there. One that does not yet may be posted now."""
+        match fact:
+            case facts.CardShown(name, message=0):
+                self.out.append(MayShow(key_of(name)))
+            case facts.DialogShown(key, message=0):
+                self.out.append(MayShow(key))
+            case facts.CardShown(name, channel, message) if (round_ := self.world.rounds.get(name)) is not None:
+                self.sign_at(round_, channel, message)
+            case _:
+                pass
 
     def answer_stands(self, fact: facts.Posted | facts.Dropped) -> None:
         """An answer stands: so does the sign, where there was no card for it."""

@@ -6,6 +6,7 @@ The laws, in the words of CONTRACT and BEHAVIOUR:
 * Tries of one part share its nonce, two different parts never do.
 * What Discord may have forgotten the nonce of is looked for in the history before it is tried again.
 * After a drop nothing of the round goes out but its receipts (BEHAVIOUR §2, §7.15).
+* A card, and a question, is recorded before it is posted; what may stand there is looked for, and edited.
 * A card's latest content wins; an edit never goes before its post stands, nor sooner than 1.2 s after the last one.
 """
 
@@ -18,9 +19,11 @@ from typing import assert_never
 from msgspec import Struct, field
 
 from connector import facts
+from connector.outbox_cards import Card, Tries, control, shown
 from connector.outbox_moves import (
     Action,
     Edit,
+    Find,
     Later,
     Look,
     Missing,
@@ -35,12 +38,9 @@ from connector.outbox_moves import (
 from connector.ports import Controls
 from engine.events import SECOND
 
-NONCE_WINDOW = 180 * SECOND
-"""How long Discord surely remembers a nonce; it forgets it at some time after that."""
 FORGOTTEN = 600 * SECOND
-"""After this it has surely forgotten it."""
+"""After this Discord has surely forgotten a nonce."""
 EDIT_PACE = 1_200_000_000
-_RETRY_CAP = 60 * SECOND
 _OTHERS = 2
 _REMEMBERED = 2_000
 
@@ -49,48 +49,6 @@ def nonce(key: str, part: int) -> str:
     """The nonce of one part: 22 characters, the same for every try, for no other part."""
     digest = hashlib.sha256(f"{key}\0{part}".encode()).digest()
     return base64.urlsafe_b64encode(digest[:16]).rstrip(b"=").decode()
-
-
-def _shown(key: str, channel: int, message: int) -> list[Told]:
-    """That a card, or a question of the agent, stands there now; nothing of a post, which is told of otherwise."""
-    match key.rsplit("/", 2):
-        case [name, "card", _]:
-            return [facts.CardShown(name, channel, message)]
-        case [_, "dialog", _]:
-            return [facts.DialogShown(key, channel, message)]
-        case _:
-            return []
-
-
-def _needs_nothing(key: str) -> list[Told]:
-    """That a card, or a question of the agent, needs nothing more."""
-    match key.rsplit("/", 2):
-        case [name, "card", _]:
-            return [facts.CardOver(name)]
-        case [_, "dialog", _]:
-            return [facts.DialogOver(key)]
-        case _:
-            return []
-
-
-class _Tries(Struct):
-    """How often something failed, and when it may be tried again."""
-
-    failures: int = 0
-    due: int = 0
-    first: int | None = None
-
-    def start(self, now: int) -> None:
-        if self.first is None:
-            self.first = now
-
-    def failed(self, now: int, after: int) -> None:
-        pause = min(_RETRY_CAP, SECOND << min(self.failures, 10))
-        self.failures += 1
-        self.due = now + max(pause, after)
-
-    def old(self, now: int) -> bool:
-        return self.first is not None and now - self.first >= NONCE_WINDOW
 
 
 class _Post(Struct):
@@ -102,7 +60,7 @@ class _Post(Struct):
     unsure: bool
     dropped: bool = False
     others: int = 0
-    tries: _Tries = field(default_factory=_Tries)
+    tries: Tries = field(default_factory=Tries)
 
     def action(self, now: int) -> Action:
         if self.unsure or self.tries.old(now):
@@ -111,53 +69,15 @@ class _Post(Struct):
         return Send(self.owed, self.part)
 
 
-class _Card(Struct):
-    """What a card, or a post that is edited, is to show; `shown` is what stands there.
-
-    `lost`: Discord will not have it, or may have it without our knowing: it is left alone until it is finished.
-    `doubt`: what a try carried that may stand there: the next try is the same, so that it is known again, and edited.
-    """
-
-    key: str
-    channel: int
-    content: str
-    buttons: Controls
-    reply_to: int
-    message: int | None = None
-    shown: tuple[str, Controls] | None = None
-    posts: bool = True
-    ends: bool = False
-    lost: bool = False
-    doubt: tuple[str, Controls] | None = None
-    tries: _Tries = field(default_factory=_Tries)
-
-    @property
-    def wanted(self) -> tuple[str, Controls]:
-        return self.content, self.buttons
-
-    @property
-    def open(self) -> bool:
-        """Whether something of it has still to go out."""
-        if self.lost:
-            return False
-        return self.shown != self.wanted if self.message is not None else self.posts
-
-    def action(self, now: int) -> Action:
-        self.tries.start(now)
-        if self.message is None:
-            return Show(self.key, self.channel, *(self.doubt or self.wanted), self.reply_to)
-        return Edit(self.key, self.channel, self.message, self.content, self.buttons)
-
-
 class _Channel(Struct):
     """One channel's queue; `flying` is what is on its way."""
 
     queue: deque[_Post] = field(default_factory=deque)
-    cards: dict[str, _Card] = field(default_factory=dict)
+    cards: dict[str, Card] = field(default_factory=dict)
     flying: Action | None = None
     edited: int = -EDIT_PACE
 
-    def choices(self) -> Iterator[tuple[int, _Post | _Card]]:
+    def choices(self) -> Iterator[tuple[int, _Post | Card]]:
         """What may go next, with the instant it may, best first: posts before cards, which only decorate."""
         if self.queue:
             yield self.queue[0].tries.due, self.queue[0]
@@ -165,6 +85,11 @@ class _Channel(Struct):
             if card.open:
                 paced = self.edited + EDIT_PACE if card.message is not None else 0
                 yield max(card.tries.due, paced), card
+
+    @property
+    def still(self) -> bool:
+        """Whether nothing is on its way and nothing has to go out."""
+        return self.flying is None and not self.queue and not any(card.awaited for card in self.cards.values())
 
 
 class Outbox:
@@ -176,7 +101,7 @@ class Outbox:
     def __init__(self) -> None:
         self._channels: dict[int, _Channel] = {}
         self._posts: dict[str, _Post] = {}
-        self._cards: dict[str, _Card] = {}
+        self._cards: dict[str, Card] = {}
         self._stand: OrderedDict[str, tuple[int, int]] = OrderedDict()
 
     # -- posts -------------------------------------------------------------------------------------------------
@@ -206,21 +131,33 @@ class Outbox:
 
     # -- cards -------------------------------------------------------------------------------------------------
 
-    def show(self, key: str, channel: int, content: str, buttons: Controls = (), *, reply_to: int = 0) -> None:
-        """Let a card, or the post of this key, show this: posted at the first call, edited later."""
+    def show(self, key: str, channel: int, content: str, buttons: Controls = (), *, reply_to: int = 0) -> list[Told]:
+        """Let a card, or the post of this key, show this: posted at the first call, edited later.
+
+        What it tells of a card is to be recorded before it is posted: it waits for `recorded`.
+        """
         card = self._cards.get(key)
         if card is not None:
             card.content, card.buttons = content, buttons
-            return
-        card = _Card(key, channel, content, buttons, reply_to)
+            return []
+        card = Card(key, channel, content, buttons, reply_to)
         if (stands := self._stand.get(key)) is not None:
-            card.channel, card.message = stands
+            card.channel, message = stands
+            card.message, card.unsure = message or None, not message
+        else:
+            card.recorded = not control(key)
         card.posts = key not in self._posts
         self._cards[key] = card
         self._channel(card.channel).cards[key] = card
+        return [] if card.recorded else shown(key, channel, 0)
+
+    def recorded(self, key: str) -> None:
+        """What `show` told of this card is recorded: it may be posted."""
+        if (card := self._cards.get(key)) is not None:
+            card.recorded = True
 
     def adopt(self, key: str, channel: int, message: int) -> None:
-        """A message of ours from before a restart: `show` of this key edits it."""
+        """A message of ours from before a restart: `show` of this key edits it; 0: it is looked for then."""
         self._remember(key, channel, message)
 
     def finish(self, key: str) -> list[Told]:
@@ -228,8 +165,7 @@ class Outbox:
         card = self._cards.get(key)
         if card is None:
             return []
-        card.ends = True
-        card.posts = card.posts and (card.doubt is not None or self._flying(card.channel) == key)
+        card.end(flying=self._flying(card.channel) == key)
         return self._tidy(card)
 
     # -- the clock ---------------------------------------------------------------------------------------------
@@ -254,7 +190,7 @@ class Outbox:
     @property
     def idle(self) -> bool:
         """Whether nothing is on its way and nothing has to go out."""
-        return all(channel.flying is None and not any(channel.choices()) for channel in self._channels.values())
+        return all(channel.still for channel in self._channels.values())
 
     def done(self, action: Action, outcome: Outcome, now: int) -> list[Told]:
         """What came of an action; the facts it makes, in order."""
@@ -262,7 +198,7 @@ class Outbox:
             case Send(owed) | Look(owed):
                 self._channels[owed.channel].flying = None
                 return self._post_done(self._posts[owed.key], outcome, now)
-            case Show(key, channel) | Edit(key, channel):
+            case Show(key, channel) | Edit(key, channel) | Find(key, channel):
                 self._channels[channel].flying = None
                 return self._card_done(self._cards[key], action, outcome, now)
             case _:
@@ -279,7 +215,7 @@ class Outbox:
             case _ if post.dropped:
                 return self._end(post, "stopped")
             case Missing():
-                post.unsure, post.tries = False, _Tries()
+                post.unsure, post.tries = False, Tries()
             case Later(after):
                 post.tries.failed(now, after)
             case Other():
@@ -298,7 +234,7 @@ class Outbox:
         if owed.key not in self._stand:
             self._remember(owed.key, owed.channel, message)
         # What an earlier process had sent of it may be more than this part: it stays unsure until one is missing.
-        post.part, post.last, post.tries = post.part + 1, message, _Tries()
+        post.part, post.last, post.tries = post.part + 1, message, Tries()
         if post.part >= parts:
             self._leave(post)
         elif post.dropped:
@@ -317,28 +253,14 @@ class Outbox:
         self._channels[post.owed.channel].queue.remove(post)
         self._clear(post.owed.channel)
 
-    def _card_done(self, card: _Card, action: Show | Edit, outcome: Outcome, now: int) -> list[Told]:
+    def _card_done(self, card: Card, action: Show | Edit | Find, outcome: Outcome, now: int) -> list[Told]:
         channel = self._channels[card.channel]
-        channel.edited = now
+        if not isinstance(action, Find):
+            channel.edited = now
         channel.cards[card.key] = channel.cards.pop(card.key)  # the others' turn
-        told: list[Told] = []
-        match outcome:
-            case Stands(message):
-                card.message, card.shown, card.tries = message, (action.content, action.buttons), _Tries()
-                if isinstance(action, Show):
-                    self._remember(card.key, card.channel, message)
-                    told += _shown(card.key, card.channel, message)
-            case Later(after) if isinstance(action, Edit) or not card.tries.old(now + after):
-                card.tries.failed(now, after)
-                if not after:  # with a wait it is a limit, which takes nothing
-                    card.doubt = action.content, action.buttons
-            case Missing() | Later() | Other() | Never():
-                # A card only decorates: rather none than two. A question that is not seen waits for nobody.
-                seen = card.message is not None or "/dialog/" not in card.key
-                told = self._over(card) if seen else _needs_nothing(card.key)
-                card.lost = True
-            case _:
-                assert_never(outcome)
+        told = card.done(action, outcome, now)
+        if card.message is not None and not isinstance(action, Edit):
+            self._remember(card.key, card.channel, card.message)
         return told + self._tidy(card)
 
     def _remember(self, key: str, channel: int, message: int) -> None:
@@ -349,17 +271,13 @@ class Outbox:
         if card is not None and card.message is None:
             card.message = message
 
-    def _tidy(self, card: _Card) -> list[Told]:
+    def _tidy(self, card: Card) -> list[Told]:
         if card.ends and not card.open and self._flying(card.channel) != card.key and card.key not in self._posts:
             self._forget(card)
-            return self._over(card)
+            return card.over()
         return []
 
-    def _over(self, card: _Card) -> list[Told]:
-        """That a card which stood there needs nothing more, told once."""
-        return _needs_nothing(card.key) if card.message is not None and not card.lost else []
-
-    def _forget(self, card: _Card) -> None:
+    def _forget(self, card: Card) -> None:
         del self._cards[card.key]
         self._channels[card.channel].cards.pop(card.key)
         self._clear(card.channel)
@@ -379,7 +297,7 @@ class Outbox:
                 return None
             case Send(owed) | Look(owed):
                 return owed.key
-            case Show(key) | Edit(key):
+            case Show(key) | Edit(key) | Find(key):
                 return key
 
     def _flies(self, post: _Post) -> bool:

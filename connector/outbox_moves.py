@@ -46,7 +46,16 @@ class Edit(Struct, frozen=True):
     buttons: Controls
 
 
-Action = Send | Look | Show | Edit
+class Find(Struct, frozen=True):
+    """Look whether a card stands there that we may not know of: over this control, behind the message `after`."""
+
+    key: str
+    channel: int
+    control: str
+    after: int
+
+
+Action = Send | Look | Show | Edit | Find
 
 # -- what came of it -----------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from connector.lane_effects import (
     Fetch,
     FilesOver,
     Log,
+    MayShow,
     OpenThread,
     Post,
     Quit,
@@ -78,7 +79,7 @@ def rank(effect: Effect) -> Rank:
     match effect:
         case React(sign="accepted"):
             return Rank.LIFE
-        case React() | Typing():
+        case React() | Typing() | MayShow():
             return Rank.COURTESY
         case Log():
             return Rank.RECORD
@@ -152,6 +153,8 @@ class Performing(Struct, frozen=True):
                     self._hands.posting().typing(channel, on=on, after=TYPING_DELAY if self._parts.reactions else 0.0)
             case Behind():
                 self._hands.showing.behind(effect)
+            case MayShow(key):
+                self._hands.posting().recorded(key)
             case ErrandDone():
                 self._hands.errand_done(effect)
             case Log(event, fields):

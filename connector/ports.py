@@ -130,6 +130,10 @@ class Discord(Protocol):
         """Our own message in this channel newer than `after` that has this part's nonce or content, if any."""
         ...
 
+    async def shown_with(self, channel: int, control: str, after: int) -> int | None:
+        """Our own message in this channel newer than `after` that has a control of this `custom_id`, if any."""
+        ...
+
     async def files(self, channel: int, message: int) -> tuple[Attachment, ...]:
         """The files of a message as Discord names and signs them now, those of what was forwarded with it behind."""
         ...

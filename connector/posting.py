@@ -9,7 +9,21 @@ from connector.attach_lines import WORD
 from connector.gateway_pauses import Clock
 from connector.logs import Log
 from connector.outbox import Outbox, nonce
-from connector.outbox_moves import Action, Edit, Later, Look, Missing, Never, Other, Outcome, Send, Show, Stands, Told
+from connector.outbox_moves import (
+    Action,
+    Edit,
+    Find,
+    Later,
+    Look,
+    Missing,
+    Never,
+    Other,
+    Outcome,
+    Send,
+    Show,
+    Stands,
+    Told,
+)
 from connector.outgoing import Outgoing
 from connector.ports import UNKNOWN_CHANNEL, Controls, Discord, Part, PostLater, PostNever, PostOther
 from connector.post_parts import Packed, made, without_files
@@ -85,12 +99,21 @@ class Posting:
         self._changed()
 
     def show(self, key: str, channel: int, content: str, buttons: Controls = (), *, reply_to: int = 0) -> None:
-        """Let the card (or the post) of this key show this, as soon as the pace allows; the latest content wins."""
-        self._outbox.show(key, channel, content, buttons, reply_to=reply_to)
+        """Let the card (or the post) of this key show this, as soon as the pace allows; the latest content wins.
+
+        A new card is told of first, and waits for `recorded`.
+        """
+        for fact in self._outbox.show(key, channel, content, buttons, reply_to=reply_to):
+            self._tell(fact)
+        self._changed()
+
+    def recorded(self, key: str) -> None:
+        """A start would look for the card of this key: it may be posted."""
+        self._outbox.recorded(key)
         self._changed()
 
     def adopt(self, key: str, channel: int, message: int) -> None:
-        """A message of ours from before a restart, which `show` of this key edits."""
+        """A message of ours from before a restart, which `show` of this key edits; 0: one that may stand there."""
         self._outbox.adopt(key, channel, message)
 
     def finish(self, key: str) -> None:
@@ -160,6 +183,9 @@ class Posting:
                 case Edit(_, channel, message, content, buttons):
                     await self._discord.edit(channel, message, content, buttons)
                     return Stands(message)
+                case Find(_, channel, control, after):
+                    found = await self._discord.shown_with(channel, control, after)
+                    return Missing() if found is None else Stands(found)
                 case _:
                     assert_never(action)
         except PostOther as error:
@@ -272,5 +298,5 @@ def _channel(action: Action) -> int:
     match action:
         case Send(owed) | Look(owed):
             return owed.channel
-        case Show(_, channel) | Edit(_, channel):
+        case Show(_, channel) | Edit(_, channel) | Find(_, channel):
             return channel

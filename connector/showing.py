@@ -64,7 +64,10 @@ class Showing:
         world = self._lanes.world
         for name, (channel, message) in world.cards.items():
             self._posting().adopt(key_of(name), channel, message)
-        self._views += self._cards.adopt(world.cards, world.rounds, self._now())
+        for view in self._cards.adopt(world.cards, world.rounds, self._now()):
+            _, message = world.cards[view.round]
+            if self._on or view.over or message:  # one that may not stand there is not to be posted
+                self._views.append(view)
 
     def put(self, views: Iterable[View]) -> None:
         """Posts that are edited like cards, but are shown whatever `discord.progress` says."""

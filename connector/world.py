@@ -49,8 +49,9 @@ class World(Struct):
 
     `stands`: of a post that is half made, how many parts stand in Discord and the newest of them. `redirects`: the
     channel above each thread that could not be opened. `cards`: channel and message of each card that does not show
-    its end yet, by round; one may outlive its round. `dialogs`: the same of an extension's questions, by key. `today`:
-    what was spent on the newest day. `unsaid`: messages that were deleted and whose texts are still needed.
+    its end yet, by round; 0: it may stand there. One may outlive its round. `dialogs`: the same of an extension's
+    questions, by key. `today`: what was spent on the newest day. `unsaid`: messages that were deleted and whose texts
+    are still needed.
     """
 
     rounds: dict[str, Round] = field(default_factory=dict)

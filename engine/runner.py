@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 
 from engine import core, processes, waits
+from engine.alarm import Alarm
 from engine.child import Child, ChildSpec, Exit
 from engine.commands import encode
 from engine.events import (
@@ -52,13 +53,12 @@ class Engine:
         self._performing = False
         self._told_busy = True
         self._turn_began = processes.instant()
-        self._timer: asyncio.TimerHandle | None = None
-        self._due = 0
+        self._alarm = Alarm(clock, lambda: self.give(Tick()))
         self._stopping: asyncio.Task[Exit] | None = None
         self.state: State
         self.state, effects = core.start(child.generation, limits, clock())
         self._perform(effects)
-        self._arm()
+        self._alarm.follow(deadline(self.state))
         self._living = asyncio.create_task(self._live())
 
     @classmethod
@@ -131,7 +131,7 @@ class Engine:
                 self._take()
         finally:
             self._performing = False
-        self._arm()
+        self._alarm.follow(deadline(self.state))
 
     def _take(self) -> None:
         """Step through the inbox, effects in order."""
@@ -189,21 +189,3 @@ class Engine:
         if effects or self.state.busy is not self._told_busy:  # also a run that is nobody's ends our waiting
             self._told_busy = self.state.busy
             self._tell(tuple(told), self.state.busy)
-
-    def _arm(self) -> None:
-        """The one timer stands at the core's one deadline, or before it: a tick that comes early changes nothing.
-
-        So a sign of life, which puts the deadline off, costs no timer.
-        """
-        due = deadline(self.state)
-        if self._timer is not None and (due is None or self._due > due):
-            self._timer.cancel()
-            self._timer = None
-        if self._timer is None and due is not None:
-            self._due = due
-            wait = max(0, due - self._clock()) / SECOND
-            self._timer = asyncio.get_running_loop().call_later(wait, self._ring)
-
-    def _ring(self) -> None:
-        self._timer = None
-        self.give(Tick())

@@ -42,8 +42,9 @@ class Scene:
         turn = self.home.lanes.world.rounds[self.round].turn
         self.home.puppets.says(str(self.general.id), told.Asked(turn, recorded(kind, id=name, **changes)), busy=True)
         known = self.home.lanes.world.dialogs
-        key = await self.home.until(lambda: next((key for key in known if key.endswith(f".{name}")), ""), "a question")
-        return known[key][1]
+        return await self.home.until(
+            lambda: next((post for key, (_, post) in known.items() if key.endswith(f".{name}")), 0), "a question"
+        )
 
     def answers(self) -> list[told.Input]:
         """What the child was given, prompts apart."""

@@ -72,6 +72,10 @@ class Plain:
         await self._meet("look", channel, part.nonce, after)
         return self.found
 
+    async def shown_with(self, channel: int, control: str, after: int) -> int | None:
+        await self._meet("find", channel, control, after)
+        return self.found
+
     async def files(self, channel: int, message: int) -> tuple[Attachment, ...]:
         await self._meet("files", channel, message)
         return ()

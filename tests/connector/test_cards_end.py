@@ -31,8 +31,7 @@ async def at_work(home: House) -> tuple[str, int]:
     general = home.world.channel("general")
     name = str(await home.world.say(home.world.person("ann"), general, "work"))
     await home.comes(name, "RUNNING")
-    await home.until(lambda: name in home.lanes.world.cards, "the card")
-    _, card = home.lanes.world.cards[name]
+    card = await home.until(lambda: home.lanes.world.cards.get(name, (0, 0))[1], "the card")
     await home.until(lambda: home.world.typings(general), "the typing line")
     return name, card
 

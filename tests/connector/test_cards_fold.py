@@ -8,6 +8,7 @@ from connector import facts, notices, notices_spend
 from connector.cards import Cards, View, quoted, short
 from connector.lane_base import LaneRules
 from connector.lane_effects import Behind
+from connector.outbox_cards import control
 from connector.ports import Button, Controls
 from connector.spend import DAY
 from connector.world import World
@@ -54,6 +55,12 @@ def shown() -> Folding:
 def told(view: View | None) -> tuple[str, Controls, bool]:
     assert view is not None
     return view.content, view.buttons, view.over
+
+
+def test_a_card_at_work_has_the_control_by_which_a_start_finds_it(shown: Folding) -> None:
+    view = shown.hear(engine.Started("7@1"))
+    assert view is not None
+    assert control(view.key) in [one.custom_id for one in view.buttons]
 
 
 def test_a_short_turn_has_no_card() -> None:

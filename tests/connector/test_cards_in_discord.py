@@ -10,7 +10,7 @@ import pytest
 from connector import facts, notices
 from connector.access import Rules
 from connector.outbox import EDIT_PACE, Outbox
-from connector.outbox_moves import Edit, Later, Never, Show, Stands
+from connector.outbox_moves import Edit, Later, Never, Show, Stands, Told
 from engine.events import SECOND
 from fakes.discord import FakeDiscord, Place
 from fakes.house import House, house
@@ -108,7 +108,10 @@ async def test_a_card_that_discord_refuses_costs_no_answer(open_house: Open) -> 
         await home.answers(name, "the answer")
         await home.until(lambda: [post.content for post in home.world.posts(general)] == ["the answer"])
         await home.comes(name, "")
-        assert home.of(facts.CardShown) == []
+        assert [*home.of(facts.CardShown), *home.of(facts.CardOver)] == [
+            facts.CardShown(name, general.id, 0),
+            facts.CardOver(name),
+        ]
 
 
 @pytest.mark.anyio
@@ -220,9 +223,16 @@ async def test_identifies_and_registered_commands_are_remembered_over_a_restart(
 KEY, NAME = "7/card/1", "7"
 
 
+def shown(box: Outbox, content: str) -> list[Told]:
+    """What is told when a card is to show this, which is recorded then."""
+    told = box.show(KEY, 1, content)
+    box.recorded(KEY)
+    return told
+
+
 def test_a_card_is_told_when_it_stands_and_when_it_shows_its_end() -> None:
     box = Outbox()
-    box.show(KEY, 1, "working")
+    assert shown(box, "working") == [facts.CardShown(NAME, 1, 0)]
     (show,) = box.ready(0)
     assert box.done(show, Stands(70), 0) == [facts.CardShown(NAME, 1, 70)]
     box.show(KEY, 1, "done")
@@ -242,14 +252,16 @@ def test_a_card_that_shows_its_end_already_is_over_at_once() -> None:
     assert box.finish(KEY) == [facts.CardOver(NAME)]
 
 
-def test_a_card_that_never_stood_is_told_nothing_of() -> None:
+def test_a_card_that_never_stood_is_over_at_once() -> None:
+    """Else a start would look for it."""
     box = Outbox()
     box.show(KEY, 1, "working")
-    assert box.finish(KEY) == []
-    box.show(KEY, 1, "working")
+    assert box.finish(KEY) == [facts.CardOver(NAME)]
+    box.recorded(KEY)  # which came too late
+    assert shown(box, "working") == [facts.CardShown(NAME, 1, 0)]
     (show,) = box.ready(0)
     assert isinstance(show, Show)
-    assert box.done(show, Never("missing access"), 0) == []
+    assert box.done(show, Never("missing access"), 0) == [facts.CardOver(NAME)]
     box.show(KEY, 1, "still working")
     assert box.idle
     assert box.finish(KEY) == []
@@ -257,7 +269,7 @@ def test_a_card_that_never_stood_is_told_nothing_of() -> None:
 
 def test_a_card_that_ends_while_it_is_first_posted_is_told_both() -> None:
     box = Outbox()
-    box.show(KEY, 1, "working")
+    shown(box, "working")
     (show,) = box.ready(0)
     box.show(KEY, 1, "done")
     box.finish(KEY)

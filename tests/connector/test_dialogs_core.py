@@ -8,6 +8,7 @@ from connector import dialog_texts, facts, literals, notices_dialogs
 from connector.cards import View
 from connector.dialogs import Answer, Asker, Dialogs, Question, Turn, meaning
 from connector.modals import Modal, TextField, payload
+from connector.outbox_cards import control
 from connector.ports import Button, Menu
 from connector.world import World
 from engine import pi
@@ -104,6 +105,12 @@ NO = Button("dialog:d:cancel", "Cancel")
 def shown(dialog: pi.Dialog, page: int = 0) -> View:
     (view,) = question(dialog, page).views()
     return view
+
+
+@pytest.mark.parametrize("kind", ["confirm", "select", "input", "editor"])
+def test_every_question_has_the_control_by_which_a_start_finds_it(kind: str) -> None:
+    view = shown(recorded(kind))
+    assert control(view.key) in [one.custom_id for one in view.buttons]
 
 
 def test_a_confirm() -> None:

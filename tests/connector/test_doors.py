@@ -90,7 +90,8 @@ class Doors:
         turn = home.lanes.world.rounds[running].turn
         for kind in asked:
             home.puppets.says(str(general.id), told.Asked(turn, recorded(kind, id=kind)), busy=True)
-        await home.until(lambda: len(home.lanes.world.dialogs) == len(asked))
+        stand = home.lanes.world.dialogs
+        await home.until(lambda: sum(message > 0 for _, message in stand.values()) == len(asked))
         await home.settle()
         return cls(home, {"round": running, "waits": waits, "ended": ended, **asked}, world.posts(general)[0].id)
 

@@ -379,3 +379,17 @@ def test_controls_stand_in_rows_and_a_menu_in_one_of_its_own() -> None:
     assert (one["type"], len(one["options"]), len(one["placeholder"])) == (3, 25, 150)
     assert one["options"][3] == {"label": ("label 3" + "y" * 100)[:100], "value": "3"}
     assert set(one) == {"type", "custom_id", "options", "placeholder"}
+
+
+async def test_a_post_is_found_in_the_history_by_its_controls_alone(world: FakeDiscord, living: Living) -> None:
+    """A card has another content at each moment."""
+    general = world.channel("general")
+    stop, longer = (Button(name, "Stop") for name in ("stop:7", "stop:7.1"))
+    before = await living.gateway.post(Part(general.id, "one", "n1", buttons=(longer,)))
+    card = await living.gateway.post(Part(general.id, "two", "n2", buttons=(stop,)))
+    menu = Menu("dialog:d:menu", (("a", "0"),))
+    asked = await living.gateway.post(Part(general.id, "three", "n3", buttons=(menu, Button("dialog:d:cancel", "No"))))
+    found = living.gateway.shown_with
+    names = ("stop:7", "stop:7.1", "dialog:d:cancel", "dialog:d:menu", "dialog:d", "stop:")
+    assert [await found(general.id, name, 0) for name in names] == [card, before, asked, asked, None, None]
+    assert await found(general.id, "stop:7", card) is None

@@ -3,7 +3,7 @@
 import pytest
 
 from connector import facts
-from connector.lane_effects import Post, React
+from connector.lane_effects import MayShow, Post, React
 from connector.lane_events import CardDone, Deleted, Rewrite
 from connector.world import Phase
 from engine.events import Code, Outcome
@@ -117,6 +117,26 @@ def test_without_a_card_the_sign_waits_for_one(make: Make) -> None:
     shown = [card_of(name), facts.Late(name)]
     assert step(sim, CardDone(card_of(name))) == (shown, [React(11, 9_000, "late")])
     assert step(sim, CardDone(card_of(name))) == ([card_of(name)], [])
+
+
+def test_a_card_that_is_only_recorded_may_be_posted_and_has_no_sign_before_it_stands(make: Make) -> None:
+    sim = make()
+    name, _ = at(sim, "running")
+    soon = facts.CardShown(name, 11, 0)
+    done = sim.step(CardDone(soon))
+    assert done is not None
+    assert (done.facts, done.effects) == ((soon,), (MayShow(f"{name}/card/1"),))
+    assert step(sim, Deleted(int(name))) == ([facts.Unsaid(name)], [])
+    assert step(sim, CardDone(card_of(name))) == ([card_of(name), facts.Late(name)], [React(11, 9_000, "late")])
+
+
+def test_so_may_a_question(make: Make) -> None:
+    sim = make()
+    name, _ = at(sim, "running")
+    asked = facts.DialogShown(f"{name}/dialog/2.d", 11, 0)
+    done = sim.step(CardDone(asked))
+    assert done is not None
+    assert (done.facts, done.effects) == ((asked,), (MayShow(asked.key),))
 
 
 def test_without_any_card_it_stands_on_the_answer(make: Make) -> None:

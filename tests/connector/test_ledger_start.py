@@ -87,6 +87,13 @@ def test_a_card_that_stands_is_found_again_until_it_is_over(tmp_path: Path) -> N
     assert [fact for fact in known if isinstance(fact, facts.CardShown | facts.CardOver)] == [shown]
 
 
+def test_a_card_that_was_about_to_be_posted_is_found_again_until_it_stands(tmp_path: Path) -> None:
+    soon, too, stands = facts.CardShown("1", 700, 0), facts.CardShown("2", 700, 0), facts.CardShown("2", 700, 71)
+    filled(tmp_path, claim(1), claim(2), soon, too, stands)
+    known = loaded(tmp_path).world
+    assert [fact for fact in known if isinstance(fact, facts.CardShown)] == [soon, stands]
+
+
 def test_a_question_that_stands_is_found_again_until_it_is_over(tmp_path: Path) -> None:
     shown, other = facts.DialogShown("1/dialog/2.d", 700, 70), facts.DialogShown("1/dialog/2.e", 700, 71)
     over = facts.DialogOver("1/dialog/2.e")

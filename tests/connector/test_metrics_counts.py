@@ -10,12 +10,13 @@ from connector.lane_effects import Effect, Log
 from connector.lane_events import Arrived
 from connector.lanes import Lanes, Stepped
 from connector.metrics import Meter, Spread, State
-from connector.outbox_moves import Action, Edit, Later, Look, Missing, Never, Other, Outcome, Send, Show, Stands
+from connector.outbox_moves import Action, Edit, Find, Later, Look, Missing, Never, Other, Outcome, Send, Show, Stands
 from connector.ports import Connected, Disconnected, Gone
 from engine.events import SECOND
 
 OWED = facts.Owed("7/answer/1", "7", 1, "answer", "text", 7)
 SEND, LOOK, SHOW = Send(OWED, 0), Look(OWED, 0, 7), Show("7/card/1", 1, "text", (), 0)
+FIND = Find("7/card/1", 1, "stop:7", 7)
 MODEL = ("fake", "scripted")
 
 
@@ -77,6 +78,8 @@ def test_the_first_connection_is_no_reconnect() -> None:
         (LOOK, Stands(8), {"posted": 1}),
         (SHOW, Stands(8), {"posted": 1}),
         (LOOK, Missing(), {}),
+        (FIND, Stands(8), {"posted": 1}),
+        (FIND, Missing(), {}),
         (SEND, Later(3), {"later": 1}),
         (SEND, Other(), {"later": 1}),
         (SEND, Never("gone"), {"refused": 1}),

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connector import facts
-from connector.outbox import FORGOTTEN, NONCE_WINDOW, Outbox, nonce
+from connector.outbox import FORGOTTEN, Outbox, nonce
+from connector.outbox_cards import NONCE_WINDOW
 from connector.outbox_moves import Action, Later, Look, Missing, Outcome, Send, Stands
 
 S = 1_000_000_000

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from connector import facts
-from connector.outbox import EDIT_PACE, FORGOTTEN, NONCE_WINDOW, Outbox, nonce
+from connector.outbox import EDIT_PACE, FORGOTTEN, Outbox, nonce
+from connector.outbox_cards import NONCE_WINDOW
 from connector.outbox_moves import Action, Edit, Later, Look, Missing, Never, Other, Send, Show, Stands
 from connector.ports import Button
 
@@ -341,8 +342,10 @@ QUESTION = "7/dialog/2.d"
 def test_a_question_is_told_when_it_stands_and_when_it_shows_its_end() -> None:
     box = Outbox()
     box.show("7/dialogtext/2.d.1", 1, "the beginning")
-    box.show(QUESTION, 1, "the rest")
+    assert box.show(QUESTION, 1, "the rest") == [facts.DialogShown(QUESTION, 1, 0)]
     assert box.done(the(box.ready(0)), Stands(69), 0) == []
+    assert box.ready(0) == []
+    box.recorded(QUESTION)
     assert box.done(the(box.ready(0)), Stands(70), 0) == [facts.DialogShown(QUESTION, 1, 70)]
     box.show(QUESTION, 1, "answered")
     assert box.finish("7/dialogtext/2.d.1") == []
@@ -354,6 +357,7 @@ def test_a_question_is_told_when_it_stands_and_when_it_shows_its_end() -> None:
 def test_a_question_that_discord_refuses_is_told_so_that_nobody_waits_for_its_answer() -> None:
     box = Outbox()
     box.show(QUESTION, 1, "yes or no")
+    box.recorded(QUESTION)
     assert box.done(the(box.ready(0)), Never("missing access"), 0) == [facts.DialogOver(QUESTION)]
     assert box.finish(QUESTION) == []
     box.adopt(QUESTION, 1, 70)

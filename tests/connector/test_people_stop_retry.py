@@ -82,7 +82,7 @@ async def test_a_card_from_before_a_restart_stops_its_round(open_house: Open) ->
     async with open_house() as home:
         name = await runs(home, "ann", "work")
         card = await under(home, f"stop:{name}")
-        await home.until(lambda: home.of(facts.CardShown), "the card to be recorded")
+        await home.until(lambda: len(home.of(facts.CardShown)) == 2, "the card to be recorded")
     async with open_house() as home:
         await home.comes(name, "RUNNING")
         assert await home.told(await press(home, "ann", card, f"stop:{name}", force=True)) == notices.stopping(1)

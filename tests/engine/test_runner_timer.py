@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from engine import pi
+from engine.alarm import Alarm
 from engine.child import ChildSpec
 from engine.events import SECOND, Effect, Limits, Wedged
 from engine.runner import Engine
@@ -20,7 +21,7 @@ async def lived(folder: Path) -> tuple[list[float], list[str]]:
     call_later, set_for = loop.call_later, list[float]()
 
     def calling(delay: float, callback: object, *rest: object) -> asyncio.TimerHandle:
-        if getattr(callback, "__func__", None) is Engine._ring:
+        if getattr(callback, "__func__", None) is Alarm._rings:
             set_for.append(delay)
         return call_later(delay, callback, *rest)  # type: ignore[arg-type]  # handed on as it came
 
@@ -39,7 +40,7 @@ async def lived(folder: Path) -> tuple[list[float], list[str]]:
             engine._read((pi.MessageUpdate(),))
         for at in (10, 15):
             now[0] = at * SECOND
-            engine._ring()
+            engine._alarm._rings()
     finally:
         await engine.stop()
     return set_for, [effect.reason for effect in told if isinstance(effect, Wedged)]

@@ -23,6 +23,7 @@ from connector.lane_effects import (
     Fetch,
     FilesOver,
     Log,
+    MayShow,
     OpenThread,
     Post,
     Quit,
@@ -244,7 +245,7 @@ class Ground:
             case Quit():
                 assert self.quit is None
                 self.quit = effect
-            case Amend() | FilesOver() | React() | Log() | Behind() | ErrandDone():
+            case Amend() | FilesOver() | React() | Log() | Behind() | MayShow() | ErrandDone():
                 pass
 
     def fetched(self, round_: str, lane: str) -> Brought:

@@ -1,4 +1,4 @@
-"""The soak's counts as they are printed: what was done to the connector, what it posted, and the five zeros."""
+"""The soak's counts as they are printed: what was done to the connector, what it posted, and the six zeros."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -16,8 +16,6 @@ def table(counts: Counter[str], verdict: Verdict, seconds: float) -> Iterator[st
     yield "posted: " + _told(verdict.kinds)
     yield "done and seen: " + _told(Counter({name: count for name, count in counts.items() if name != "messages"}))
     yield ", ".join(f"{name} {len(found)}" for name, found in verdict.sums.items())
-    for message, what in verdict.cards[:MOST]:
-        yield f"  a card at work, of {message}: {what}"
     for name, found in verdict.sums.items():
         for message, what in found[:MOST]:
             yield f"  {name}: {message or '-'}: {what}"

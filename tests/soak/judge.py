@@ -1,7 +1,7 @@
 """What must hold of a soak, judged from what stands in Discord, in the ledger and in the process table; pure.
 
-Five sums that must be zero: lost, doubled, misattributed, orphans, Stop ignored. Whose an answer is, its text says by
-a token; whose a notice is, the message it refers to.
+Six sums that must be zero: lost, doubled, misattributed, orphans, Stop ignored, cards left at work. Whose an answer
+is, its text says by a token; whose a notice is, the message it refers to.
 """
 
 from collections import Counter
@@ -27,18 +27,19 @@ class Stands:
 class Recorded:
     """What the ledger has of one message: how it ended ("" for not), into which it was joined, and Stop's mark.
 
-    `answered_after_stop`: an answer was recorded behind the mark.
+    `answered_after_stop`: an answer was recorded behind the mark. `card`: a start would still see to its card.
     """
 
     code: str = ""
     into: int = 0
     stopped: bool = False
     answered_after_stop: bool = False
+    card: bool = False
 
 
 def recorded(steps: Iterable[facts.AnyFact]) -> Recorded:
     """The facts of one message, oldest first, as the judge needs them."""
-    code, into, stopped, after = "", 0, False, False
+    code, into, stopped, after, card = "", 0, False, False, False
     for fact in steps:
         match fact:
             case facts.Ended():
@@ -47,9 +48,13 @@ def recorded(steps: Iterable[facts.AnyFact]) -> Recorded:
                 stopped = True
             case facts.Answered():
                 after = after or stopped
+            case facts.CardShown():
+                card = True
+            case facts.CardOver():
+                card = False
             case _:
                 pass
-    return Recorded(code, into, stopped, after)
+    return Recorded(code, into, stopped, after, card)
 
 
 @dataclass
@@ -61,24 +66,25 @@ class Verdict:
     misattributed: list[tuple[int, str]] = field(default_factory=list)
     orphans: list[tuple[int, str]] = field(default_factory=list)
     ignored: list[tuple[int, str]] = field(default_factory=list)
-    kinds: Counter[str] = field(default_factory=Counter)
     cards: list[tuple[int, str]] = field(default_factory=list)
-    """Cards that never got their end, as after a kill between a card's post and its record: told, not judged."""
+    """Cards at work of which the ledger does not know: no start would ever show their end."""
+    kinds: Counter[str] = field(default_factory=Counter)
 
     @property
     def sums(self) -> dict[str, list[tuple[int, str]]]:
-        """The five by name."""
+        """The six by name."""
         return {
             "lost": self.lost,
             "doubled": self.doubled,
             "misattributed": self.misattributed,
             "orphans": self.orphans,
             "Stop ignored": self.ignored,
+            "cards left at work": self.cards,
         }
 
     @property
     def clean(self) -> bool:
-        """Whether all five are zero."""
+        """Whether all six are zero."""
         return not any(self.sums.values())
 
 
@@ -128,7 +134,7 @@ class Judge:
     def _sort(self, post: Stands) -> None:
         if card := sentences.card(post.content):
             self.verdict.kinds[card] += 1
-            if card == sentences.LIVE:
+            if card == sentences.LIVE and not self._recorded(post.reference or 0).card:
                 self.verdict.cards.append((post.reference or 0, f"post {post.id}: {post.content[:80]!r}"))
             return
         tokens = set(TOKEN.findall(post.content))

@@ -22,7 +22,7 @@ them: it begins no more than 40 an hour, and else would rightly wait for the res
 
 POINTS = (
     *("Claimed", "Written", "Started", "ToolOpened", "Answered", "Posted", "Ended", "Owed", "StopMarked", "Requeued"),
-    *("ChildStarted", "Spawn", "Submit", "SteerIn", "Post", "React", "post"),
+    *("ChildStarted", "CardShown", "Spawn", "Submit", "SteerIn", "Post", "React", "post"),
 )
 """Records and effects before or behind which a life may end by its own kill -9 (`fakes.crashing`)."""
 

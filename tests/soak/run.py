@@ -1,4 +1,4 @@
-"""`make soak`: random walks of the models, then people, faults and kills around real processes; counts, and five zeros.
+"""`make soak`: random walks of the models, then people, faults and kills around real processes; counts, and six zeros.
 
     python -m tests.soak.run [--seed N] [--messages N] [--lanes N] [--steps N] [--minutes M] [--jobs N]
 

@@ -41,7 +41,7 @@ class World:
             Stands(107, 20, notices.session_lost()),
         ]
         self.ledger = {
-            1: ANSWERED,
+            1: Recorded("answered", card=True),
             2: ANSWERED,
             3: Recorded("engine-timeout"),
             4: STOPPED,
@@ -105,6 +105,7 @@ WRONG: dict[str, tuple[str, int, Change]] = {
     "two notices": ("doubled", 3, lambda w: w.add(notices.failed("dead", retry=True), 3, place=20)),
     "two receipts": ("doubled", 4, lambda w: w.add(notices.stopped(by=7), 4)),
     "answers to both texts": ("doubled", 1, answered_twice),
+    "a card nobody knows of": ("cards left at work", 3, lambda w: w.add("⚙️ thinking", 3, place=20)),
     "another's text": ("misattributed", 1, lambda w: w.add("echo: m000001", 3)),
     "an answer elsewhere": ("misattributed", 1, lambda w: w.put(102, place=20)),
     "a notice elsewhere": ("misattributed", 3, lambda w: w.put(105, place=10)),
@@ -140,6 +141,15 @@ def test_an_answer_that_was_recorded_behind_the_mark_is_ignored_stop_and_one_bef
         world.posts.append(Stands(100, 10, "echo: slow 900 m000004", 4))
         world.ledger[4] = recorded(steps)
         assert [message for message, _ in world.judged().ignored] == ignored
+
+
+def test_a_card_that_a_start_would_still_see_to_is_not_left() -> None:
+    shown, over = facts.CardShown("3", 20, 0), facts.CardOver("3")
+    for steps, left in (((shown,), []), ((shown, facts.CardShown("3", 20, 9)), []), ((shown, over), [3]), ((), [3])):
+        world = World()
+        world.add("⚙️ thinking", 3, place=20)
+        world.ledger[3] = recorded([*steps, facts.Ended("3", "engine-timeout")])
+        assert [message for message, _ in world.judged().cards] == left
 
 
 def test_the_ledger_tells_into_what_a_line_was_joined() -> None:
