@@ -133,7 +133,7 @@ class Ledger:
         """Remember one value of no fact's, beside; where the disk refuses, it is forgotten with the process."""
 
         def put() -> None:
-            with contextlib.suppress(sqlite3.Error):
+            with contextlib.suppress(sqlite3.Error, ValueError):  # the latter of what is no Unicode
                 self._db.execute("INSERT OR REPLACE INTO kept (name, value) VALUES (?, ?)", (name, value))
 
         self._thread.put(put)

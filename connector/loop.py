@@ -7,6 +7,8 @@ its own that ends with the program, and whoever asks for what is being asked wai
 
 import asyncio
 import contextlib
+import errno
+import os
 import socket
 import threading
 from collections.abc import Coroutine
@@ -38,12 +40,16 @@ class Loop(asyncio.SelectorEventLoop):
         proto: int = 0,
         flags: int = 0,
     ) -> Found:
-        """As `socket.getaddrinfo`. Raises what that raises."""
+        """As `socket.getaddrinfo`. Raises what that raises, and OSError where there can be no thread for it."""
         query = (host, port, family, type, proto, flags)
         answer = self._under_way.get(query)
         if answer is None:
-            answer = self._under_way[query] = self.create_future()
-            threading.Thread(target=self._look_up, args=(query, answer), name="lookup", daemon=True).start()
+            answer = self.create_future()
+            try:
+                threading.Thread(target=self._look_up, args=(query, answer), name="lookup", daemon=True).start()
+            except RuntimeError as error:  # the agent's tools have used up what the unit may have of tasks
+                raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from error
+            self._under_way[query] = answer
         await asyncio.wait((answer,))  # who gives up takes it from nobody else
         return answer.result()
 

@@ -8,7 +8,8 @@ import asyncio
 import contextlib
 import gc
 import importlib
-from collections.abc import Coroutine, MutableMapping
+import signal
+from collections.abc import Coroutine, Iterator, MutableMapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,11 +86,14 @@ class Ahead:
         The first call takes the answer that is under way, each later one asks anew. Raises Refusal.
         """
         if self._asked is None:
-            return await self._ask()
+            self.begin()
+        asked = self._asked
+        assert asked  # noqa: S101 - begun above
         try:
-            return await self._asked
+            return await asyncio.shield(asked)  # who gives up leaves it to `close`, which waits for its end
         finally:
-            self._asked = None
+            if asked.done():
+                self._asked = None
 
     async def close(self) -> None:
         """End what is under way."""
@@ -115,8 +119,41 @@ def _facts(settings: Settings, environ: MutableMapping[str, str]) -> "started.Fa
     return started.facts(settings, environ)
 
 
+@contextlib.contextmanager
+def _stopped_early() -> Iterator[None]:
+    """A first SIGTERM or SIGINT ends what is done here in order, which is a SystemExit; a later one changes nothing.
+
+    It lasts until the connector listens itself (`App`). An exit out of the midst of the loop would leave the child that
+    is being asked, of which no ledger knows (BEHAVIOUR §7.14).
+    """
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    asked = False
+
+    def stop() -> None:
+        nonlocal asked
+        if task is not None and not asked:
+            asked = task.cancel()
+
+    for signum in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(signum, stop)
+    try:
+        yield
+    except asyncio.CancelledError:
+        if asked:
+            raise SystemExit(ExitCode.STOPPED) from None
+        raise
+
+
 async def run(program: Program) -> ExitCode:
-    """`pi-connector run`: relays until stopped, then takes everything down; the exit code. Raises Refusal."""
+    """`pi-connector run`: relays until stopped, then takes everything down; the exit code.
+
+    Raises Refusal, and SystemExit where it was stopped before it was up.
+    """
+    with _stopped_early():
+        return await _run(program)
+
+
+async def _run(program: Program) -> ExitCode:
     settings, log, status = program.settings, program.logs.log, program.manager.status
     refuse(problems(settings))
     folder = state_folder(settings, program.environ)

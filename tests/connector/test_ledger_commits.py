@@ -210,6 +210,15 @@ def test_a_disk_that_becomes_read_only_keeps_nothing_and_recovers(tmp_path: Path
     with_ledger(tmp_path, work)
 
 
+def test_a_value_that_is_no_unicode_is_forgotten_and_the_thread_goes_on(tmp_path: Path) -> None:
+    async def work(opened: Ledger) -> None:
+        opened.keep("session", "a\ud800b")
+        await opened.commit([claim(1)], at=1)
+        assert await opened.known_messages([1]) == {1}
+
+    with_ledger(tmp_path, work)
+
+
 FULL_DISK = """
 import asyncio, resource, signal, sys
 from pathlib import Path

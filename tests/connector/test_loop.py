@@ -98,3 +98,21 @@ def test_lookups_that_hang_keep_neither_our_files_nor_the_end_waiting(resolver: 
         return read
 
     assert loop.run(play()) == "begun"
+
+
+def test_a_lookup_for_which_there_is_no_thread_fails_and_the_next_one_is_made(
+    resolver: Resolver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class NoThread(threading.Thread):
+        def start(self) -> None:
+            raise RuntimeError("can't start new thread")
+
+    async def play() -> list[Any]:
+        with monkeypatch.context() as full:
+            full.setattr(threading, "Thread", NoThread)
+            with pytest.raises(OSError, match="temporarily unavailable"):
+                await ask("a")
+        resolver.go.release()
+        return await ask("a")
+
+    assert loop.run(play()) == [ADDRESS]

@@ -80,3 +80,18 @@ def test_an_answer_that_nobody_waits_for_any_more_leaves_no_child(tmp_path: Path
         return pid
 
     assert asyncio.run(start()) not in processes.table()
+
+
+def test_an_answer_that_was_asked_anew_and_given_up_leaves_no_child(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pid")
+
+    async def start() -> int:
+        first = ahead(tmp_path, ["sh", "-c", f"echo $$ > {tmp_path / 'pid'}; exec sleep 3600"])
+        meeting = asyncio.create_task(first.meet())
+        pid = int(await asyncio.to_thread((tmp_path / "pid").read_text))
+        meeting.cancel()
+        await asyncio.wait({meeting})
+        await first.close()
+        return pid
+
+    assert asyncio.run(start()) not in processes.table()
