@@ -78,7 +78,7 @@ def rank(effect: Effect) -> Rank:
     match effect:
         case React(sign="accepted"):
             return Rank.LIFE
-        case React() | Typing():
+        case React() | Typing() | Behind():
             return Rank.COURTESY
         case Log():
             return Rank.RECORD

@@ -1,6 +1,6 @@
 """The order in which one batch's effects are performed: what is done, first sign, other signs, what is written down."""
 
-from connector.lane_effects import Effect, Log, React, Retire, Typing, Withdraw
+from connector.lane_effects import Behind, Effect, Log, React, Retire, Typing, Withdraw
 from connector.performing import rank
 
 
@@ -11,6 +11,7 @@ def test_what_is_done_then_the_first_sign_of_life_then_other_signs_then_the_log_
         Retire("5", 1),
         Log("turn.sent"),
         React(5, 69, "stopped"),
+        Behind("70", 9),
         Typing(5, on=True),
         Withdraw("70"),
     ]
@@ -19,6 +20,7 @@ def test_what_is_done_then_the_first_sign_of_life_then_other_signs_then_the_log_
         Withdraw("70"),
         React(5, 70, "accepted"),
         React(5, 69, "stopped"),
+        Behind("70", 9),
         Typing(5, on=True),
         Log("message.accepted"),
         Log("turn.sent"),
