@@ -303,12 +303,10 @@ class Child:
                     await anyio.wait_writable(self._stdin)
 
     async def _read(self, stream: io.FileIO, take: Deliver) -> None:
-        left_behind, emptied = 0, False
+        left_behind = 0
         try:
             while not stream.closed and left_behind < _PIPE_MOST:
-                # A short read took all there was: what this chunk set going comes before what is read next.
-                chunk = None if emptied else stream.read(CHUNK)
-                emptied = False
+                chunk = stream.read(CHUNK)
                 if chunk is None:
                     if self._gone:
                         return
@@ -322,9 +320,6 @@ class Child:
                 taken = take(chunk)
                 if taken is not None:
                     await taken
-                elif len(chunk) < CHUNK and not self._gone:
-                    emptied = True
-                    continue
                 await anyio.lowlevel.checkpoint()  # a flood must not keep the loop
         finally:
             stream.close()

@@ -1,6 +1,5 @@
 """A child's streams: bytes up and down, stderr, and commands that cannot be started; all with real processes."""
 
-import asyncio
 import hashlib
 import os
 import sys
@@ -140,33 +139,6 @@ async def test_what_deliver_returns_is_awaited_before_the_next_chunk() -> None:
     await child.pump(deliver)
     await child.wait()
     assert sum(heard) == 3_000_000
-
-
-async def test_what_a_chunk_set_going_comes_before_the_next_chunk_is_read(tmp_path: Path) -> None:
-    """So that an answer is on its way to Discord before the rest of its run is looked at."""
-    written = tmp_path / "written"
-    os.mkfifo(written)
-    code = f"print('a', flush=True); input(); print('b', flush=True); open({str(written)!r}, 'wb').close()"
-    child = await Child.spawn(python(code), 1)
-    order: list[str] = []
-    heard = asyncio.Event()
-
-    async def act() -> None:
-        await heard.wait()
-        asyncio.get_running_loop().call_soon(order.append, "done")
-
-    def take(chunk: bytes) -> None:
-        order.append(chunk.decode().strip())
-        if not heard.is_set():
-            assert child.write(b"\n") == "queued"
-            written.read_bytes()  # the next chunk is there before this one is done with
-            heard.set()
-
-    acting = asyncio.create_task(act())
-    await child.pump(take)
-    await acting
-    assert order == ["a", "done", "b"]
-    await child.wait()
 
 
 async def test_a_stderr_flood_costs_no_memory_and_stops_nobody() -> None:
