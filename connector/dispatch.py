@@ -84,6 +84,7 @@ class Dispatcher:
         self._lost = False
         self._threads = Threads(parts.discord, parts.log, lambda: self.posting)
         self._asked: list[tuple[asyncio.Future[Stepped], Stepped]] = []
+        self._unlearnt: list[Stepped] = []
         self._idle: asyncio.Future[None] | None = None
         self._ending: asyncio.Future[Quit] = asyncio.get_running_loop().create_future()
         self.children: Children
@@ -214,7 +215,10 @@ class Dispatcher:
                 answer.set_result(step)
 
     async def _perform(self, effects: Iterable[Effect]) -> None:
-        """Each in its rank; the requests of posts and signs are on their way before what follows them."""
+        """Each in its rank; the requests of posts and signs are on their way before what follows them.
+
+        What the steps mean for cards, questions and files is learnt behind those, before anything of it is shown.
+        """
         ranked: dict[Rank, list[Effect]] = {order: [] for order in Rank}
         for effect in effects:
             ranked[rank(effect)].append(effect)
@@ -228,6 +232,8 @@ class Dispatcher:
                 await asyncio.sleep(BREATH)
             elif group and order is Rank.RECORD:
                 await asyncio.sleep(0)
+            if order is Rank.COURTESY:
+                self._learn()
             for effect in group:
                 self._performing.perform(effect)
             if order is Rank.WORK and group:
@@ -262,6 +268,7 @@ class Dispatcher:
         return heard.message.id > self.lanes.world.seen.get(heard.message.place.channel, 0)
 
     def _steps(self, given: Input | Said | Changed | Gone | _Asked, known: frozenset[int]) -> list[Stepped]:
+        self._learn()  # what is heard now comes behind what was decided before it
         match given:
             case Said(message):
                 return self._said(message, known)
@@ -330,16 +337,23 @@ class Dispatcher:
         return [self._step(Rewrite(name, text)) for name in rounds if text or name == own]
 
     def _step(self, given: Input) -> Stepped:
+        self._learn()
         step = self.lanes.step(given, self._parts.clock.now(), random.random())  # noqa: S311 - jitter, no secret
-        self._showing.learn(step.facts)
-        self.asking.learn(step.facts)
-        self.fetching.forget(step.closed)
-        if erased := [fact.message for fact in step.facts if isinstance(fact, facts.Erased)]:
-            self.spawn(self.fetching.deleted(erased))
-        for fact in step.facts:
-            if isinstance(fact, facts.Written) and fact.kind == "prompt":
-                asyncio.get_running_loop().call_later(CARD_DELAY, self._showing.reveal, fact.round)
+        self._unlearnt.append(step)
         return step
+
+    def _learn(self) -> None:
+        """What was decided, for the parts that only follow it."""
+        steps, self._unlearnt = self._unlearnt, []
+        for step in steps:
+            self._showing.learn(step.facts)
+            self.asking.learn(step.facts)
+            self.fetching.forget(step.closed)
+            if erased := [fact.message for fact in step.facts if isinstance(fact, facts.Erased)]:
+                self.spawn(self.fetching.deleted(erased))
+            for fact in step.facts:
+                if isinstance(fact, facts.Written) and fact.kind == "prompt":
+                    asyncio.get_running_loop().call_later(CARD_DELAY, self._showing.reveal, fact.round)
 
     def _fetch(self, effect: Fetch) -> None:
         self.spawn(self.fetching.fetch(effect, self.put))

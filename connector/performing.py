@@ -79,7 +79,7 @@ def rank(effect: Effect) -> Rank:
     match effect:
         case React(sign="accepted"):
             return Rank.LIFE
-        case React() | Typing() | MayShow():
+        case React() | Typing() | MayShow() | Behind():
             return Rank.COURTESY
         case Log():
             return Rank.RECORD

@@ -146,7 +146,8 @@ class Posting:
             self._still.set()
         else:
             self._still.clear()
-        self._wake.set()
+        # Behind what `flush` begins now: that need not wait for our task to find nothing else to do.
+        asyncio.get_running_loop().call_soon(self._wake.set)
 
     async def _ring(self, due: int) -> None:
         await self._clock.sleep(max(0, due - self._clock.now_ns()) / SECOND)

@@ -6,11 +6,10 @@ The sign is a reaction or the typing line, whichever Discord is asked for first;
 import asyncio
 import tempfile
 import time
-from functools import partial
 from pathlib import Path
 
 from fakes.discord import FakeDiscord, Person, Place
-from tests.bench.bench_people import QUIET, answered, ours, theirs
+from tests.bench.bench_people import QUIET, ours, theirs
 from tests.bench.pairs import PAIRS, Figure, figure
 
 
@@ -41,7 +40,7 @@ async def measure() -> list[Figure]:
                     seconds, message = await sign(side.world, side.person, side.place, ("hello", "sign")[index])
                     times[index].append(seconds)
                     if side is mine:
-                        await mine.world.wait_for(partial(answered, mine.world, mine.place, message), 20)
+                        await mine.answered(message)
     return [figure("message in to the first sign of life, by a bare bot", *times, bound=1.5)]
 
 

@@ -1,6 +1,6 @@
 """The order in which one batch's effects are performed: what is done, first sign, other signs, what is written down."""
 
-from connector.lane_effects import Effect, Log, MayShow, React, Retire, Typing, Withdraw
+from connector.lane_effects import Behind, Effect, Log, MayShow, React, Retire, Typing, Withdraw
 from connector.performing import rank
 
 
@@ -12,6 +12,7 @@ def test_what_is_done_then_the_first_sign_of_life_then_other_signs_then_the_log_
         Log("turn.sent"),
         React(5, 69, "stopped"),
         MayShow("70/card/1"),
+        Behind("70", 9),
         Typing(5, on=True),
         Withdraw("70"),
     ]
@@ -21,6 +22,7 @@ def test_what_is_done_then_the_first_sign_of_life_then_other_signs_then_the_log_
         React(5, 70, "accepted"),
         React(5, 69, "stopped"),
         MayShow("70/card/1"),
+        Behind("70", 9),
         Typing(5, on=True),
         Log("message.accepted"),
         Log("turn.sent"),

@@ -134,6 +134,23 @@ async def test_after_a_drop_nothing_of_the_round_is_posted_but_what_was_on_its_w
     ]
 
 
+async def test_a_post_begins_before_the_task_looks_for_more(at_work: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person waits for the post; that nothing else is to be done may be found out behind it."""
+    calls_at_looks: list[int] = []
+    look = at_work.posting.flush
+
+    def looked() -> None:
+        calls_at_looks.append(len(at_work.discord.calls))
+        look()
+
+    await asyncio.sleep(0)  # its task waits
+    monkeypatch.setattr(at_work.posting, "flush", looked)
+    at_work.posting.owe(owed())
+    look()
+    await at_work.until(lambda: calls_at_looks)
+    assert calls_at_looks[0] == 1
+
+
 async def test_draining_ends_at_its_bound(at_work: Setting) -> None:
     at_work.discord.fates = [asyncio.Event()]
     at_work.posting.owe(owed())
