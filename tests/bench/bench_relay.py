@@ -74,11 +74,13 @@ async def measure(pi: RealPi, provider: Provider) -> list[Figure | Surplus]:
         less = stand(client).resident
     title = f"processor time of relaying 2 MB, by pi {PINNED} producing it"
     found: list[Figure | Surplus] = [figure(f"{title}: {name}", ours[name], theirs[name], bound=0.25) for name in RUNS]
-    whole = f"resident memory after {len(resident) - 1} runs of 2 MB"
+    count = len(resident) - 1
+    warm = min(WARM, count // 2)
+    whole = f"resident memory after {count} runs of 2 MB"
     counterparts = {
         "beside a bare client": less,
         "by after a short one": resident[0],
-        f"by after run {WARM}": resident[min(WARM, len(resident) - 1)],
+        f"by after run {warm}": resident[warm],
     }
     for words, other in counterparts.items():
         found.append(Surplus(f"{whole}, {words}", "MB", None, round(resident[-1] / MB, 1), round(other / MB, 1)))
