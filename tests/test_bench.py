@@ -5,6 +5,7 @@ import asyncio
 import json
 import re
 import sqlite3
+import subprocess
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from connector import ledger
+from connector.started import version_command
 from engine import core
 from engine.commands import encode
 from engine.events import Code, Effect, Ended, Input, Limits, Note, Outcome, Read, Released, Submit, Text, Write
@@ -21,9 +23,9 @@ from tests.bench import asked, bench_growth, bench_idle, bench_wire, run
 from tests.bench.pairs import Surplus, figure
 from tests.bench.past import FIRST, filled, message
 from tests.bench.pinned import PINNED, pinned
-from tests.bench.readers_how import Reader, Spent
+from tests.bench.readers_how import Reader, Spent, command
 from tests.bench.report import BEGIN, END, missed, placed, tables, time
-from tests.bench.stream import PIECE, TURN, answers, turn
+from tests.bench.stream import PIECE, TURN, answers, lay, turn
 
 FIGURE = {
     "name": "one thing, by another",
@@ -258,6 +260,11 @@ def test_a_replayed_turn_is_the_recorded_one_with_more_deltas_and_a_longer_line(
     assert [(line["type"], sorted(line)) for line in once] == [(line["type"], sorted(line)) for line in kept]
     (tool,) = (line for line in lines if line["type"] == "tool_execution_end")
     assert len(tool["result"]["structuredContent"]["output"]) == 5_000
+
+
+def test_the_replayer_tells_the_release_that_it_stands_for(tmp_path: Path) -> None:
+    words = version_command(command(str(lay(tmp_path, b""))))
+    assert subprocess.run(words, capture_output=True, check=True).stdout == f"{PINNED}\n".encode()
 
 
 def test_the_engine_takes_a_replayed_turn_as_one_answered() -> None:

@@ -20,7 +20,7 @@ from tests.bench.readers_how import command, reader
 from tests.bench.stream import lay, turn
 
 DELTAS = 100_000
-TURN_PAIRS = 60
+TURN_PAIRS = 40
 """At most: a pair takes two or three seconds."""
 
 
