@@ -42,8 +42,8 @@ cover: .venv/.ready-dev
 soak: .venv/.ready-dev
 	.venv/bin/python -P -m tests.soak.run $(ARGS)
 
-# Figures as ratios with their counterparts; needs a quiet machine and some 45 minutes, judges medians. The figures of
-# pi need `make contract` before. `make bench ARGS=--readme` then puts the tables into README.
+# Figures as ratios with their counterparts; needs a quiet machine and some half an hour, judges medians. It needs pi:
+# `make contract` (or .ci/pi-install) before. `make bench ARGS=--readme` then puts the tables into README.
 bench: .venv/.ready-dev
 	.venv/bin/python -m tests.bench.run $(ARGS)
 

@@ -5,17 +5,16 @@ Turns go round several lanes, one open message a lane, each answered by the scri
 
 import asyncio
 import itertools
-import os
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from fakes.discord import FakeDiscord, Person, Place
 from fakes.program import Home, discord
+from tests.bench.asked import TURNS
 from tests.bench.lives import connector, stand
 from tests.bench.pairs import Surplus
 
-TURNS = int(os.environ.get("BENCH_TURNS", "10000"))
 LANES = 4
 MB = 1_000_000
 TURN_BOUND = 60.0
@@ -52,6 +51,8 @@ class Talk:
 
 async def measure() -> list[Surplus]:
     """One life."""
+    turns = TURNS.read()
+    warm = turns // 10
     with tempfile.TemporaryDirectory() as name:
         async with discord(validate=False) as world:
             person = world.person("ann")
@@ -65,13 +66,12 @@ async def measure() -> list[Surplus]:
             )
             talk = Talk(world, person, [world.channel(f"lane-{number}") for number in range(LANES)])
             async with connector(home) as pid:
-                warm = max(1, TURNS // 10)
                 await talk.turns(warm)
                 before = stand(pid)
-                await talk.turns(TURNS - warm)
+                await talk.turns(turns - warm)
                 after = stand(pid)
     grown, warmed = (round(one.resident / MB, 1) for one in (after, before))
-    return [Surplus(f"resident memory after {TURNS:,} turns, by after {warm:,}", "MB", 5, grown, warmed)]
+    return [Surplus(f"resident memory after {turns:,} turns, by after {warm:,}", "MB", 5, grown, warmed)]
 
 
 def run() -> list[Surplus]:

@@ -60,7 +60,12 @@ def run() -> list[Figure]:
     """Per message for each number, the pages for the largest."""
     few, *more = (Party(lanes) for lanes in LANES)
     found = [
-        compare(f"lanes, per message: {lanes:,} lanes by {LANES[0]}", many.relay, few.relay, bound=1.2)
+        compare(
+            f"deciding a message, pure: {lanes:,} lanes by {LANES[0]}",
+            many.relay,
+            few.relay,
+            bound=1.2,
+        )
         for many, lanes in zip(more, LANES[1:], strict=True)
     ]
     some, most = (Party(lanes, at_work=AT_WORK) for lanes in (LANES[0], LANES[-1]))
@@ -69,7 +74,7 @@ def run() -> list[Figure]:
         "an operator's": (most.operator, some.operator),
     }
     found += [
-        compare(f"lanes, {whose} /status and /queue: {LANES[-1]:,} lanes by {LANES[0]}", *both, bound=1.2)
+        compare(f"making {whose} /status and /queue, pure: {LANES[-1]:,} lanes by {LANES[0]}", *both, bound=1.2)
         for whose, both in pages.items()
     ]
     return found

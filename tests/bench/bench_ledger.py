@@ -5,6 +5,7 @@ the read of a start with 40 messages waiting, whether ids are known, what `/stat
 """
 
 import asyncio
+import contextlib
 import itertools
 import tempfile
 from collections.abc import Callable, Coroutine
@@ -67,9 +68,15 @@ LOOKS: dict[str, Callable[[Ledger], Coroutine[Any, Any, object]]] = {
 
 def run() -> list[Figure]:
     """Per message for each past, the rest for the longest."""
-    loop = asyncio.new_event_loop()
-    with tempfile.TemporaryDirectory() as name:
-        few, *longer = (filled(Path(name) / str(count), count, WAITING) for count in PAST)
+    with contextlib.ExitStack() as stack:
+        loop = asyncio.new_event_loop()
+        stack.callback(loop.close)
+        name = stack.enter_context(tempfile.TemporaryDirectory())
+
+        def book(count: int) -> Ledger:
+            made = filled(Path(name) / str(count), count, WAITING)
+            stack.callback(lambda: loop.run_until_complete(made.close()))
+            return made
 
         def call(work: Callable[[Ledger], Coroutine[Any, Any, object]], book: Ledger) -> Callable[[int], None]:
             def once(_: int) -> None:
@@ -85,9 +92,7 @@ def run() -> list[Figure]:
                 bound=1.2,
             )
 
+        few, *longer = map(book, PAST)
         found = [figure("per message", relay, much, past) for much, past in zip(longer, PAST[1:], strict=True)]
         found += [figure(what, work, longer[-1], PAST[-1]) for what, work in LOOKS.items()]
-        for book in (few, *longer):
-            loop.run_until_complete(book.close())
-    loop.close()
     return found

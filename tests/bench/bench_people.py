@@ -18,7 +18,8 @@ from typing import Any, TypeVar
 
 from fakes.discord import FakeDiscord, Person, Place
 from fakes.program import Home, Running, discord
-from tests.bench.pairs import PAIRS, Figure, figure
+from tests.bench.asked import pairs
+from tests.bench.pairs import Figure, figure
 
 T = TypeVar("T")
 
@@ -187,7 +188,7 @@ async def measure() -> list[Figure]:
     ends: tuple[list[float], list[float]] = [], []
     with tempfile.TemporaryDirectory() as name:
         async with ours(Path(name) / "ours") as (mine, _), theirs(Path(name) / "theirs") as other:
-            for number in range(PAIRS):
+            for number in range(pairs()):
                 for index, side in ((0, mine), (1, other)) if number % 2 else ((1, other), (0, mine)):
                     asked = await side.ask()
                     prompts[index].append(asked.prompt)

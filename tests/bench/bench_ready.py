@@ -1,7 +1,7 @@
 """From start to READY as the service manager hears it, by a bare discord.py client plus one child's start (1.5).
 
 discord.py's fixed wait for guilds is taken out of both; each start of ours is a first one, its ledger made anew. With
-the scripted child, and with the real pi where `make contract` has installed it.
+the scripted child, and with the real pi, which `make contract` installs.
 """
 
 import asyncio
@@ -13,23 +13,24 @@ from pathlib import Path
 
 from fakes.discord import FakeDiscord
 from fakes.program import FAKE_PI, Home, discord
-from fakes.real_pi import RealPi, installed
+from fakes.real_pi import RealPi
+from tests.bench.asked import pairs
 from tests.bench.lives import bare, connector
-from tests.bench.pairs import PAIRS, Figure, figure
+from tests.bench.pairs import Figure, figure
+from tests.bench.pinned import PINNED, pinned
 
-REAL = "1.6.0"
-REAL_PAIRS = min(PAIRS, 100)
-"""A start of the real pi takes a second or two."""
+SCRIPTED_PAIRS, REAL_PAIRS = 100, 40
+"""At most: two starts take a second or two, of the real pi two or three."""
 
 
 async def starts(
-    world: FakeDiscord, folder: Path, *, name: str, child: tuple[str, ...], environ: Mapping[str, str], pairs: int
+    world: FakeDiscord, folder: Path, *, name: str, child: tuple[str, ...], environ: Mapping[str, str], cap: int
 ) -> Figure:
     """Both starts, interleaved."""
     times: tuple[list[float], list[float]] = [], []
     sections = {"access": {"users": [world.person("ann").id]}, "log": {"level": "info"}, "agent": {"env": environ}}
     home = Home(folder, world, child=child, **sections)
-    for number in range(pairs):
+    for number in range(pairs(cap)):
         for index in (0, 1) if number % 2 else (1, 0):
             shutil.rmtree(home.state, ignore_errors=True)
             start = time.perf_counter()
@@ -40,17 +41,19 @@ async def starts(
 
 async def measure() -> list[Figure]:
     """One figure for each kind of child."""
+    pi = pinned()
     with tempfile.TemporaryDirectory() as scratch:
         async with discord(validate=False) as world:
             folder = Path(scratch)
-            found = [await starts(world, folder, name="the scripted child", child=FAKE_PI, environ={}, pairs=PAIRS)]
-            if (pi := installed(Path(__file__).parents[2], REAL)) is not None:
-                real = RealPi(pi, folder, "http://127.0.0.1:9/v1").launch()  # nothing is asked of a model
-                child, environ = real.command, real.env
-                found.append(
-                    await starts(world, folder, name=f"pi {REAL}", child=child, environ=environ, pairs=REAL_PAIRS)
-                )
-    return found
+            real = RealPi(pi, folder, "http://127.0.0.1:9/v1").launch()  # nothing is asked of a model
+            kinds: dict[str, tuple[tuple[str, ...], Mapping[str, str], int]] = {
+                "the scripted child": (FAKE_PI, {}, SCRIPTED_PAIRS),
+                f"pi {PINNED}": (real.command, real.env, REAL_PAIRS),
+            }
+            return [
+                await starts(world, folder, name=name, child=child, environ=environ, cap=cap)
+                for name, (child, environ, cap) in kinds.items()
+            ]
 
 
 def run() -> list[Figure]:

@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 from fakes.discord import FakeDiscord, Person, Place
+from tests.bench.asked import pairs
 from tests.bench.bench_people import QUIET, ours, theirs
-from tests.bench.pairs import PAIRS, Figure, figure
+from tests.bench.pairs import Figure, figure
 
 
 async def sign(world: FakeDiscord, person: Person, place: Place, text: str) -> tuple[float, int]:
@@ -35,7 +36,7 @@ async def measure() -> list[Figure]:
     times: tuple[list[float], list[float]] = [], []
     with tempfile.TemporaryDirectory() as name:
         async with ours(Path(name) / "ours") as (mine, _), theirs(Path(name) / "theirs") as other:
-            for number in range(PAIRS):
+            for number in range(pairs()):
                 for index, side in ((0, mine), (1, other)) if number % 2 else ((1, other), (0, mine)):
                     seconds, message = await sign(side.world, side.person, side.place, ("hello", "sign")[index])
                     times[index].append(seconds)

@@ -13,14 +13,15 @@ from pathlib import Path
 
 from fakes.discord import FakeDiscord, Person, Place
 from fakes.program import Home, Running, discord
+from tests.bench.asked import pairs
 from tests.bench.lives import cpu_of
-from tests.bench.pairs import PAIRS, Figure, figure
+from tests.bench.pairs import Figure, figure
 from tests.bench.readers_how import command, reader
 from tests.bench.stream import lay, turn
 
 DELTAS = 100_000
-TURN_PAIRS = min(PAIRS, 60)
-"""A pair takes some three seconds."""
+TURN_PAIRS = 40
+"""At most: a pair takes two or three seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ async def measure() -> list[Figure]:
         folder = lay(Path(scratch) / "turn", turn(DELTAS))
         with reader("plain", folder) as plain:
             async with living(Path(scratch), command(str(folder))) as life:
-                for number in range(-1, TURN_PAIRS):
+                for number in range(-1, pairs(TURN_PAIRS)):
                     if number % 2:
                         mine, other = await life.ask(), (await asyncio.to_thread(plain.turn)).cpu
                     else:

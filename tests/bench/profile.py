@@ -19,9 +19,11 @@ from typing import Any
 
 from fakes.program import FAKE_PI
 from fakes.provider import Provider
-from fakes.real_pi import RealPi, installed
-from tests.bench.bench_relay import REAL, answer
+from fakes.real_pi import RealPi
+from tests.bench.asked import RefusedError
+from tests.bench.bench_relay import answer
 from tests.bench.bench_turn import DELTAS, Life, living
+from tests.bench.pinned import pinned
 from tests.bench.readers import engine
 from tests.bench.stream import lay, turn
 
@@ -55,9 +57,10 @@ async def messages(scratch: Path) -> pstats.Stats:
 
 async def relay(scratch: Path) -> pstats.Stats:
     """The connector with the real pi."""
-    pi = installed(Path(__file__).parents[2], REAL)
-    if pi is None:
-        raise SystemExit(f"pi {REAL} is not installed here: run .ci/pi-install")
+    try:
+        pi = pinned()
+    except RefusedError as refused:
+        raise SystemExit(str(refused)) from None
     async with Provider() as provider:
         launch = RealPi(pi, scratch, provider.base_url).launch(arguments=())
         environ = {name: value for name, value in launch.env.items() if name != "HOME"}

@@ -9,14 +9,12 @@ import os
 import sys
 from pathlib import Path
 
-RELEASE = "1.6.0"
-
 
 def main() -> None:
+    folder = Path([word for word in sys.argv if word != "--version"][-1])
     if "--version" in sys.argv:
-        print(RELEASE)
+        print((folder / "version").read_text())
         return
-    folder = Path(sys.argv[-1])
     known = json.loads((folder / "answers.json").read_bytes())
     response, _, turn = (folder / "turn.jsonl").read_bytes().partition(b"\n")
     for line in sys.stdin.buffer:

@@ -14,7 +14,7 @@ def tables(report: Mapping[str, Any]) -> str:
     surpluses = [row for row in report["figures"] if "more" in row]
     parts = [_machine(report)]
     if ratios:
-        head = "| figure (pairs) | median | 95 % | bound | connector, p99 | counterpart, p99 |"
+        head = "| figure (pairs) | median | 95 % | bound | connector | counterpart |"
         parts.append(_table(head, map(_ratio, ratios)))
     if surpluses:
         parts.append(_table("| figure | more | bound | connector | counterpart |", map(_surplus, surpluses)))
@@ -49,8 +49,8 @@ def _ratio(row: Row) -> str:
     bound = _bound(row, f"{'≤' if row['at_most'] else '≥'} {row['bound']}")
     return (
         f"| {row['name']} ({row['pairs']}) | {_digits(row['ratio'])} | {_digits(row['low'])}–{_digits(row['high'])} "
-        f"| {bound} | {time(row['ours_us'])}, {time(row['ours_p99_us'])} "
-        f"| {time(row['theirs_us'])}, {time(row['theirs_p99_us'])} |"
+        f"| {bound} | {time(row['ours_us'])}, {row['far']} {time(row['ours_far_us'])} "
+        f"| {time(row['theirs_us'])}, {row['far']} {time(row['theirs_far_us'])} |"
     )
 
 

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 from fakes.recordings import TRIM, Recording, load
+from tests.bench.pinned import PINNED
 
 TURN = "b_tool_streaming_output"
 """A run with a tool, whose whole output stands in one line, and an answer."""
@@ -49,10 +50,11 @@ def answers() -> dict[str, str]:
 
 
 def lay(folder: Path, what: bytes) -> Path:
-    """Put down what `tests.bench.replayer` reads: a turn, and the answers to everything but a prompt."""
+    """Put down what `tests.bench.replayer` reads: a turn, the answers to all but a prompt, and whose they are."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "turn.jsonl").write_bytes(what)
     (folder / "answers.json").write_text(json.dumps(answers()))
+    (folder / "version").write_text(PINNED)
     return folder
 
 
