@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import random
+import signal
 from collections import Counter
 from collections.abc import Coroutine
 from pathlib import Path
@@ -15,6 +16,9 @@ from tests.system.crash_scenes import left_over
 
 START = 120.0
 """Seconds that a life may take to listen, or to end."""
+
+FIRST = 10.0
+"""Seconds that a life lasts at most until one was killed: every run has a kill -9 in it."""
 
 GAP, SESSION = 400.0, 120.0
 """Seconds that have passed, by the connector's clock, for each life there was and for each session that was begun in
@@ -103,7 +107,9 @@ class Lives:
         """What runs: some lives end by a point of their own; for each some minutes more have passed (`GAP`)."""
         if not self.first.is_set():
             return ("connector",)
-        passed = GAP * self.counts["lives"] + SESSION * self._world.gateway.count("identify")
+        passed = GAP * self.counts["lives"] + SESSION * (
+            self.counts["sessions begun"] + self._world.gateway.count("identify")
+        )
         clock = f"clock:{passed:.0f}"
         if self.calm.is_set() or self._dice.random() < 0.6:
             return ("fakes.crashing", clock)
@@ -127,6 +133,9 @@ class Lives:
 
     async def _lived(self, run: Running, over: "asyncio.Task[int]") -> int:
         limit = self._dice.expovariate(1 / self._mean)
+        killed = bool(self.counts["kills of the connector"])
+        if not killed:
+            limit = min(limit, FIRST)
         if not await self._either(over, run.ready(START)):
             return over.result()
         self.trouble.run = run
@@ -136,13 +145,15 @@ class Lives:
         self.trouble.run = None
         if over.done():
             return over.result()
-        if self.done.is_set() or self._dice.random() < 0.25:
-            self.counts["stops of the connector"] += 1
+        if self.done.is_set() or (killed and self._dice.random() < 0.25):
             run.terminate()
+            code = await asyncio.wait_for(asyncio.shield(over), START)
+            self.counts["stops of the connector"] += code == 0
         else:
-            self.counts["kills of the connector"] += 1
             run.signal_kill()
-        return await asyncio.wait_for(asyncio.shield(over), START)
+            code = await asyncio.wait_for(asyncio.shield(over), START)
+            self.counts["kills of the connector"] += code == -signal.SIGKILL
+        return code
 
     async def _end(self, limit: float) -> None:
         """Until somebody ends it."""

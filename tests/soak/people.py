@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import random
 from collections import Counter
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from fakes.discord import FakeDiscord, Person, Place, Upload
@@ -71,9 +71,9 @@ class People:
         if self._dice.random() < 0.3:
             self._later(self._press(said))
 
-    async def talk(self, messages: int) -> None:
-        """Speak until so many messages are said; AssertionError when nothing comes to an end any more."""
-        while self._counts["messages"] < messages:
+    async def talk(self, enough: Callable[[], bool]) -> None:
+        """Speak until it is enough; AssertionError when nothing comes to an end any more."""
+        while not enough():
             await self._book.changes.until(lambda: len(self._book.open) < self._most, STUCK, "an end of any message")
             lane = self._dice.choice(self.lanes)
             if self._book.in_lane[lane.place.id] >= IN_LANE:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from fakes.program import discord
 from tests.soak import counts as told
-from tests.soak import evidence, models
+from tests.soak import evidence, kinds, models
 from tests.soak.book import Book
 from tests.soak.judge import Judge, Verdict
 from tests.soak.lives import Lives, home
@@ -29,6 +29,9 @@ from tests.soak.trouble import Trouble
 
 SETTLE = 240.0
 """Seconds in which everything that was asked must come to its end once nothing goes wrong any more."""
+
+MORE = 240.0
+"""Seconds that a run goes on, on a slow machine, until everything took place that must (`kinds.LEAST`)."""
 
 KEPT = 5
 """Messages whose evidence is shown."""
@@ -82,7 +85,7 @@ async def soak(given: argparse.Namespace, folder: Path, seconds: float) -> tuple
             await asyncio.gather(living, sweeping, return_exceptions=True)
         recorded = await asyncio.to_thread(book.ledger, list(book.said))
         judge = Judge(list(book.said.values()), book.stands(), recorded, book.pressed(), lives.left)
-        return counts, judge.verdict, found + lives.found
+        return counts, judge.verdict, found + lives.found + kinds.missing(counts, given.messages)
 
 
 async def _play(given: argparse.Namespace, book: Book, people: People, lives: Lives, seconds: float) -> None:
@@ -97,7 +100,10 @@ async def _play(given: argparse.Namespace, book: Book, people: People, lives: Li
     try:
         with contextlib.suppress(TimeoutError):  # so long, and no longer
             async with asyncio.timeout(seconds):
-                await _unless(trouble, people.talk(given.messages))
+                await _unless(trouble, people.talk(lambda: lives.counts["messages"] >= given.messages))
+        with contextlib.suppress(TimeoutError):  # it is told what is missing then
+            async with asyncio.timeout(MORE):
+                await _unless(trouble, people.talk(lambda: not kinds.missing(lives.counts, given.messages)))
     finally:
         for task in (trouble, telling):
             task.cancel()
