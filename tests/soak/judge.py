@@ -189,6 +189,9 @@ class Judge:
         whole = ends.whole(one)
         if len(told) > 1 or (whole and ends.notices):
             self.verdict.doubled.append((one.id, f"{one.texts} has {'an answer and ' if whole else ''}{told}"))
+        if found.code in ("joined", "deleted") and (whole or ends.notices):
+            its = "an answer" if whole else told
+            self.verdict.doubled.append((one.id, f"{one.texts} was {found.code} and has {its} of its own"))
         if not self._ended(one.id, set()):
             why = f"the ledger says {found.code or 'nothing of an end'!r}"
             self.verdict.lost.append((one.id, f"{one.texts} has {len(ends.answers)} posts and no end, {why}"))
