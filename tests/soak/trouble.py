@@ -27,9 +27,6 @@ TYPING = "/channels/{channel_id}/typing"
 KEPT = 4
 """Sessions of the gateway that may still be resumed."""
 
-TRIES = 60
-"""How often a kind is tried at the beginning, a fifth of a second or more apart, until it took place."""
-
 ZOMBIE = 70.0
 """Seconds without an answer to heartbeats, longer than discord.py's patience of 60."""
 
@@ -89,8 +86,21 @@ class Trouble:
             self._world.faults.clear()
 
     async def _each_once(self) -> None:
-        """Whatever must take place in a run (`kinds.LEAST`), in an order of chance; the lives see to their own end."""
-        acts = {
+        """Whatever must take place in a run, in an order of chance, each when there is a connector for it to meet."""
+        acts = self.acts()
+        todo = self._dice.sample(list(acts), len(acts))
+        while todo:
+            kind = todo.pop(0)
+            if self.run is not None and self._connected():
+                await acts[kind]()
+            await asyncio.sleep(self._for(0.2, 0.5))
+            self._forget()
+            if not kinds.happened(kind, self._counts):
+                todo.append(kind)
+
+    def acts(self) -> dict[str, Callable[[], Awaitable[None]]]:
+        """What brings each kind (`kinds.LEAST`); the lives see to their own end."""
+        return {
             "gateway connection cut": self._cut,
             "connection asked to leave": self._asked_to_leave,
             "lost session": self._lost_session,
@@ -106,13 +116,6 @@ class Trouble:
             "freeze of the connector": self._frozen,
             "kill -9 of a child": self._child_killed,
         }
-        for kind in self._dice.sample(list(acts), len(acts)):
-            for _ in range(TRIES):
-                if kinds.happened(kind, self._counts):
-                    break
-                await acts[kind]()
-                await asyncio.sleep(self._for(0.2, 0.5))
-                self._forget()
 
     def _connected(self) -> bool:
         """Whether the connector is on the gateway, so that there is something to be hit."""
