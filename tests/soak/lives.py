@@ -9,6 +9,12 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from connector import facts, ledger_read
+from connector.exits import Refusal
+from connector.ledger import FILE
+from engine.processes import Identity, alive
 from fakes.discord import FakeDiscord
 from fakes.program import Home, Running
 from tests.soak.trouble import Trouble
@@ -64,6 +70,15 @@ def home(folder: Path, world: FakeDiscord, people: list[int], dice: random.Rando
     return Home(folder, world, **sections)  # type: ignore[arg-type]  # sections by name
 
 
+def recorded_children(state: Path) -> list[Identity]:
+    """The children that the ledger takes for living; what no record names ends by the end of its input, in its time."""
+    with contextlib.suppress(Refusal), ledger_read.opened(state / FILE) as db:
+        rows = db.execute("SELECT body FROM latest WHERE topic = 'ChildStarted'").fetchall()
+        found = [msgspec.json.decode(body, type=facts.ChildStarted) for (body,) in rows]
+        return [Identity(fact.pid, fact.started) for fact in found]
+    return []
+
+
 class Lives:
     """One life after the other; `found` are the ends that must not be, `left` the processes that outlived theirs."""
 
@@ -87,6 +102,8 @@ class Lives:
         self.found: list[str] = []
         self.left: list[str] = []
         self.log = folder / "connector.log"
+        self._known: list[Identity] = []
+        """Children that the lives so far recorded and did not see end: READY may find none of them (BEHAVIOUR §6)."""
         self.first = asyncio.Event()
         """The first life listens."""
         self.warm = asyncio.Event()
@@ -129,6 +146,7 @@ class Lives:
                 await asyncio.gather(over, return_exceptions=True)
                 self._keep(run)
         self._judge(code, run)
+        self._known = await asyncio.to_thread(recorded_children, self._folder / "state")
         return code
 
     async def _lived(self, run: Running, over: "asyncio.Task[int]") -> int:
@@ -140,6 +158,7 @@ class Lives:
             return over.result()
         self.trouble.run = run
         self.first.set()
+        self.left += [f"{who.pid}, a child of an earlier life, is left at READY" for who in self._known if alive(who)]
         self.left += await left_over(self._folder, run)
         await self._either(over, self._end(limit))
         self.trouble.run = None
