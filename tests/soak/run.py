@@ -85,6 +85,7 @@ async def soak(given: argparse.Namespace, folder: Path, seconds: float) -> tuple
             await asyncio.gather(living, sweeping, return_exceptions=True)
         recorded = await asyncio.to_thread(book.ledger, list(book.said))
         judge = Judge(list(book.said.values()), book.stands(), recorded, book.pressed(), lives.left)
+        counts += book.stopped()
         return counts, judge.verdict, found + lives.found + kinds.missing(counts, given.messages)
 
 
@@ -111,6 +112,8 @@ async def _play(given: argparse.Namespace, book: Book, people: People, lives: Li
     lives.calm.set()
     await people.quiet()
     await book.changes.until(lambda: not book.open, SETTLE, "an end of every message")
+    await people.firmly()
+    await book.changes.until(lambda: not book.open, SETTLE, "an end of what was stopped")
 
 
 async def _tell(book: Book, people: People, lives: Lives) -> None:
@@ -118,9 +121,9 @@ async def _tell(book: Book, people: People, lives: Lives) -> None:
     while True:
         await asyncio.sleep(30)
         passed = time.monotonic() - began
-        print(
-            f"{passed:.0f} s: {len(book.said):,} said, {len(book.open)} open, {lives.counts['lives']} lives", flush=True
-        )
+        line = f"{passed:.0f} s: {len(book.said):,} said, {len(book.open)} open, {lives.counts['lives']} lives"
+        to_come = [kind for kind in kinds.LEAST if not kinds.happened(kind, lives.counts)]
+        print(line + (f", still to come: {', '.join(to_come)}" if to_come else ""), flush=True)
 
 
 async def _unless(task: "asyncio.Task[None]", other: object) -> None:
