@@ -9,6 +9,7 @@ said. Exit 1 where something was found, with the seed and the evidence; the fold
 import argparse
 import asyncio
 import contextlib
+import math
 import random
 import shutil
 import signal
@@ -49,7 +50,13 @@ def wanted(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--life", type=float, default=20.0, help="mean seconds of one life of the connector")
     parser.add_argument("--calm", type=float, default=1.5, help="mean seconds between two faults")
     parser.add_argument("--keep", action="store_true", help="keep the folder of the run whatever is found")
-    return parser.parse_args(words)
+    given = parser.parse_args(words)
+    for name in ("messages", "lanes", "steps", "jobs", "life", "calm"):
+        if not 0 < getattr(given, name) < math.inf:  # no number at all is refused so too
+            parser.error(f"--{name} must be more than 0")
+    if not 0 <= given.minutes < math.inf:
+        parser.error("--minutes must not be less than 0")
+    return given
 
 
 async def soak(given: argparse.Namespace, folder: Path, seconds: float) -> tuple[Counter[str], Verdict, list[str]]:
