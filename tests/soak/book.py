@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from connector import ledger_read
+from connector import ledger_read, notices
 from connector.exits import Refusal
 from connector.ledger import FILE
 from fakes.discord import FakeDiscord, Person, Place
@@ -26,6 +26,8 @@ SWEEP = 2.0
 UNHEARD = 20.0
 """Seconds after which a deleted message that the ledger does not know is taken for one that never came."""
 
+HONOURED, IDLE, LOST = "Stops honoured", "Stops with nothing left to stop", "Stops lost on the way"
+
 _STOPPING = re.compile(r"Stopping \d+ message")
 
 
@@ -35,6 +37,19 @@ class Lane:
 
     place: Place
     people: tuple[Person, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One Stop: of `target` (0: whatever runs in the lane), by an act or by the word `word`.
+
+    `firm`: it was asked of a running turn while nothing went wrong, so that it must have been heard.
+    """
+
+    target: int = 0
+    act: Act | None = None
+    word: int = 0
+    firm: bool = False
 
 
 class Book:
@@ -48,7 +63,7 @@ class Book:
         self.in_lane: Counter[int] = Counter()
         self.cards: dict[int, int] = {}
         """Message → the post of its card."""
-        self.presses: list[tuple[int, Act]] = []
+        self.stops: list[Asked] = []
         self.changes = Changes(self._story)
         self._token: dict[str, Said] = {}
         self._parts: dict[int, list[str]] = {}
@@ -80,6 +95,7 @@ class Book:
         if sentences.card(content):
             if message in self.open:
                 self.cards[message] = int(payload["id"])
+                self.changes.tell()
         elif tokens := TOKEN.findall(content):
             said = self._token.get(tokens[0])
             if said is not None:
@@ -130,8 +146,23 @@ class Book:
         ]
 
     def pressed(self) -> list[int]:
-        """The messages whose Stop was acknowledged as stopping something."""
-        return [message for message, act in self.presses if any(map(_STOPPING.match, self._told(act)))]
+        """The messages whose Stop was acknowledged as stopping something, or had to be."""
+        told = [(stop, self._outcome(stop)) for stop in self.stops if stop.target]
+        return [stop.target for stop, how in told if how == HONOURED or (stop.firm and how == LOST)]
+
+    def stopped(self) -> Counter[str]:
+        """How many Stops were asked, and what they came to."""
+        return Counter({"Stops asked": len(self.stops)}) + Counter(map(self._outcome, self.stops))
+
+    def _outcome(self, stop: Asked) -> str:
+        if stop.act is None:
+            place = self.said[stop.word].place
+            told = [post.content for post in self.world.posts(place) if post.reference == stop.word]
+            return IDLE if notices.nothing_to_stop() in told else HONOURED
+        told = self._told(stop.act)
+        if any(map(_STOPPING.match, told)):
+            return HONOURED
+        return IDLE if any(told) else LOST
 
     def _told(self, act: Act) -> list[str]:
         told = [act.now().content]

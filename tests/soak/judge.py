@@ -90,11 +90,12 @@ class Verdict:
 
 @dataclass
 class Ends:
-    """What stands of one message: posts of its answer, notices that end it, receipts of a Stop; each in order."""
+    """What stands of one message: posts of its answer, notices that end it, receipts of a Stop, cards; in order."""
 
     answers: list[Stands] = field(default_factory=list)
     notices: list[Stands] = field(default_factory=list)
     receipts: list[Stands] = field(default_factory=list)
+    cards: list[Stands] = field(default_factory=list)
 
     def whole(self, said: Said) -> bool:
         """Whether an answer to one of its texts stands with all its posts."""
@@ -136,6 +137,7 @@ class Judge:
             self.verdict.kinds[card] += 1
             if card == sentences.LIVE and not self._recorded(post.reference or 0).card:
                 self.verdict.cards.append((post.reference or 0, f"post {post.id}: {post.content[:80]!r}"))
+            self._card(post)
             return
         tokens = set(TOKEN.findall(post.content))
         if tokens:
@@ -154,6 +156,29 @@ class Judge:
         elif one is not None and kind:
             ends = self._ends[one.id]
             (ends.receipts if kind == sentences.RECEIPT else ends.notices).append(post)
+
+    def _card(self, post: Stands) -> None:
+        """A card stands in its message's place, is its only one, and quotes what it, or a line joined into it, gets."""
+        one = self._said.get(post.reference or 0)
+        if one is None:
+            if post.reference is not None:
+                self._wrong(post, None, f"is a card of {post.reference}, which nobody asked")
+            return
+        if post.place != one.place.id:
+            self._wrong(post, one, f"is a card in {post.place} instead of {one.place.id}")
+        self._ends[one.id].cards.append(post)
+        for token in sorted(set(TOKEN.findall(post.content))):
+            owner = self._token.get(token)
+            if owner is None or not self._within(owner.id, one.id):
+                self._wrong(post, one, f"is a card that quotes {token}")
+
+    def _within(self, message: int, head: int) -> bool:
+        """Whether a message is this one, or was joined into it."""
+        seen = set[int]()
+        while message != head and message not in seen:
+            seen.add(message)
+            message = self._recorded(message).into
+        return message == head
 
     def _answer(self, post: Stands, tokens: set[str]) -> None:
         self.verdict.kinds[sentences.ANSWER] += 1
@@ -189,6 +214,11 @@ class Judge:
         whole = ends.whole(one)
         if len(told) > 1 or (whole and ends.notices):
             self.verdict.doubled.append((one.id, f"{one.texts} has {'an answer and ' if whole else ''}{told}"))
+        if len(ends.cards) > 1:
+            self.verdict.doubled.append((one.id, f"{one.texts} has the cards {[post.id for post in ends.cards]}"))
+        if found.code in ("joined", "deleted") and (whole or ends.notices):
+            its = "an answer" if whole else told
+            self.verdict.doubled.append((one.id, f"{one.texts} was {found.code} and has {its} of its own"))
         if not self._ended(one.id, set()):
             why = f"the ledger says {found.code or 'nothing of an end'!r}"
             self.verdict.lost.append((one.id, f"{one.texts} has {len(ends.answers)} posts and no end, {why}"))

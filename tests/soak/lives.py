@@ -3,11 +3,18 @@
 import asyncio
 import contextlib
 import random
+import signal
 from collections import Counter
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from connector import facts, ledger_read
+from connector.exits import Refusal
+from connector.ledger import FILE
+from engine.processes import Identity, alive, row_of
 from fakes.discord import FakeDiscord
 from fakes.program import Home, Running
 from tests.soak.trouble import Trouble
@@ -15,6 +22,9 @@ from tests.system.crash_scenes import left_over
 
 START = 120.0
 """Seconds that a life may take to listen, or to end."""
+
+FIRST = 10.0
+"""Seconds that a life lasts at most until one was killed: every run has a kill -9 in it."""
 
 GAP, SESSION = 400.0, 120.0
 """Seconds that have passed, by the connector's clock, for each life there was and for each session that was begun in
@@ -60,6 +70,15 @@ def home(folder: Path, world: FakeDiscord, people: list[int], dice: random.Rando
     return Home(folder, world, **sections)  # type: ignore[arg-type]  # sections by name
 
 
+def recorded_children(state: Path) -> list[Identity]:
+    """The children that the ledger takes for living; what no record names ends by the end of its input, in its time."""
+    with contextlib.suppress(Refusal), ledger_read.opened(state / FILE) as db:
+        rows = db.execute("SELECT body FROM latest WHERE topic = 'ChildStarted'").fetchall()
+        found = [msgspec.json.decode(body, type=facts.ChildStarted) for (body,) in rows]
+        return [Identity(fact.pid, fact.started) for fact in found]
+    return []
+
+
 class Lives:
     """One life after the other; `found` are the ends that must not be, `left` the processes that outlived theirs."""
 
@@ -83,6 +102,8 @@ class Lives:
         self.found: list[str] = []
         self.left: list[str] = []
         self.log = folder / "connector.log"
+        self._known: list[Identity] = []
+        """Children that the lives so far recorded and did not see end: READY may find none of them (BEHAVIOUR §6)."""
         self.first = asyncio.Event()
         """The first life listens."""
         self.warm = asyncio.Event()
@@ -103,7 +124,9 @@ class Lives:
         """What runs: some lives end by a point of their own; for each some minutes more have passed (`GAP`)."""
         if not self.first.is_set():
             return ("connector",)
-        passed = GAP * self.counts["lives"] + SESSION * self._world.gateway.count("identify")
+        passed = GAP * self.counts["lives"] + SESSION * (
+            self.counts["sessions begun"] + self._world.gateway.count("identify")
+        )
         clock = f"clock:{passed:.0f}"
         if self.calm.is_set() or self._dice.random() < 0.6:
             return ("fakes.crashing", clock)
@@ -123,26 +146,34 @@ class Lives:
                 await asyncio.gather(over, return_exceptions=True)
                 self._keep(run)
         self._judge(code, run)
+        self._known = await asyncio.to_thread(recorded_children, self._folder / "state")
         return code
 
     async def _lived(self, run: Running, over: "asyncio.Task[int]") -> int:
         limit = self._dice.expovariate(1 / self._mean)
+        killed = bool(self.counts["kills of the connector"])
+        if not killed:
+            limit = min(limit, FIRST)
         if not await self._either(over, run.ready(START)):
             return over.result()
         self.trouble.run = run
         self.first.set()
-        self.left += await left_over(self._folder, run)
+        self.left += [f"{who.pid}, a child of an earlier life, is left at READY" for who in self._known if alive(who)]
+        if row_of(run.pid) is not None:  # else it ended at once, and its own children are the next start's to end
+            self.left += await left_over(self._folder, run)
         await self._either(over, self._end(limit))
         self.trouble.run = None
         if over.done():
             return over.result()
-        if self.done.is_set() or self._dice.random() < 0.25:
-            self.counts["stops of the connector"] += 1
+        if self.done.is_set() or (killed and self._dice.random() < 0.25):
             run.terminate()
+            code = await asyncio.wait_for(asyncio.shield(over), START)
+            self.counts["stops of the connector"] += code == 0
         else:
-            self.counts["kills of the connector"] += 1
             run.signal_kill()
-        return await asyncio.wait_for(asyncio.shield(over), START)
+            code = await asyncio.wait_for(asyncio.shield(over), START)
+            self.counts["kills of the connector"] += code == -signal.SIGKILL
+        return code
 
     async def _end(self, limit: float) -> None:
         """Until somebody ends it."""

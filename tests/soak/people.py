@@ -4,15 +4,21 @@ import asyncio
 import contextlib
 import random
 from collections import Counter
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from fakes.discord import FakeDiscord, Person, Place, Upload
-from tests.soak.book import Book, Lane
+from tests.soak.book import Asked, Book, Lane
 from tests.soak.spoken import HARMFUL, Said, chosen
 
 STUCK = 240.0
 """Seconds in which at least one message must come to its end."""
+
+LONG = "slow 9000"
+"""What runs long enough to be stopped, and is still answered where nobody does."""
+
+ACKNOWLEDGED = 60.0
+"""Seconds that a Stop's acknowledgement may take, on the slowest machine."""
 
 IN_LANE = 6
 """Messages of one lane that may be open at the same time."""
@@ -71,9 +77,9 @@ class People:
         if self._dice.random() < 0.3:
             self._later(self._press(said))
 
-    async def talk(self, messages: int) -> None:
-        """Speak until so many messages are said; AssertionError when nothing comes to an end any more."""
-        while self._counts["messages"] < messages:
+    async def talk(self, enough: Callable[[], bool]) -> None:
+        """Speak until it is enough; AssertionError when nothing comes to an end any more."""
+        while not enough():
             await self._book.changes.until(lambda: len(self._book.open) < self._most, STUCK, "an end of any message")
             lane = self._dice.choice(self.lanes)
             if self._book.in_lane[lane.place.id] >= IN_LANE:
@@ -137,7 +143,8 @@ class People:
         if card is None:
             return
         with contextlib.suppress(LookupError):  # the button is gone: the turn is over
-            self._book.presses.append((said.id, await self._world.click(person, card, f"stop:{said.id}")))
+            act = await self._world.click(person, card, f"stop:{said.id}")
+            self._book.stops.append(Asked(said.id, act))
             self._counts["Stops by button"] += 1
 
     async def _stop(self, said: Said) -> None:
@@ -145,12 +152,47 @@ class People:
         await self._pause(0.3)
         person = self._person(said)
         if self._dice.random() < 0.5:
-            await self._spoken(person, said.place, "stop", [], word=True)
+            word = await self._spoken(person, said.place, "stop", [], word=True)
+            self._book.stops.append(Asked(word=word.id))
             self._counts["Stops by word"] += 1
             return
         with contextlib.suppress(LookupError):  # the commands are not registered yet
-            await self._world.slash(person, said.place, "stop", {"scope": self._dice.choice(("turn", "lane"))})
+            scope = self._dice.choice(("turn", "lane"))
+            act = await self._world.slash(person, said.place, "stop", {"scope": scope})
+            self._book.stops.append(Asked(act=act))
             self._counts["Stops by command"] += 1
+
+    async def firmly(self) -> None:
+        """Stops of running turns while nothing goes wrong any more, by the button, the command and the word.
+
+        Each must be acknowledged, and end its turn: whoever is not heard here is ignored.
+        """
+        kinds = ("button", "command", "word") * 2
+        await asyncio.gather(*(self._firm(how, lane) for how, lane in zip(kinds, self.lanes, strict=False)))
+
+    async def _firm(self, how: str, lane: Lane) -> None:
+        said = await self.say(lane, LONG)
+        await self._book.changes.until(
+            lambda: said.id in self._book.cards or said.id not in self._book.open, STUCK, f"a card of {said.id}"
+        )
+        if said.id not in self._book.open:  # this life shows no cards, or the machine was too slow
+            return
+        person = self._person(said)
+        act, word = None, 0
+        if how == "word":
+            word = (await self._spoken(person, lane.place, "stop", [], word=True)).id
+        elif how == "command":
+            act = await self._world.slash(person, lane.place, "stop", {"scope": "turn"})
+        else:
+            with contextlib.suppress(LookupError):  # the button is gone: the turn is over
+                act = await self._world.click(person, self._book.cards[said.id], f"stop:{said.id}")
+        if act is None and not word:
+            return
+        self._book.stops.append(Asked(said.id, act, word, firm=True))
+        self._counts[f"Stops by {how}"] += 1
+        if act is not None:
+            with contextlib.suppress(AssertionError):  # the judge tells of it
+                await act.message(ACKNOWLEDGED)
 
     def _person(self, said: Said) -> Person:
         return next(one for lane in self.lanes for one in lane.people if one.id == said.author)

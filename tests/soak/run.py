@@ -9,6 +9,7 @@ said. Exit 1 where something was found, with the seed and the evidence; the fold
 import argparse
 import asyncio
 import contextlib
+import math
 import random
 import shutil
 import signal
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from fakes.program import discord
 from tests.soak import counts as told
-from tests.soak import evidence, models
+from tests.soak import evidence, kinds, models
 from tests.soak.book import Book
 from tests.soak.judge import Judge, Verdict
 from tests.soak.lives import Lives, home
@@ -29,6 +30,9 @@ from tests.soak.trouble import Trouble
 
 SETTLE = 240.0
 """Seconds in which everything that was asked must come to its end once nothing goes wrong any more."""
+
+MORE = 240.0
+"""Seconds that a run goes on, on a slow machine, until everything took place that must (`kinds.LEAST`)."""
 
 KEPT = 5
 """Messages whose evidence is shown."""
@@ -46,7 +50,13 @@ def wanted(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--life", type=float, default=20.0, help="mean seconds of one life of the connector")
     parser.add_argument("--calm", type=float, default=1.5, help="mean seconds between two faults")
     parser.add_argument("--keep", action="store_true", help="keep the folder of the run whatever is found")
-    return parser.parse_args(words)
+    given = parser.parse_args(words)
+    for name in ("messages", "lanes", "steps", "jobs", "life", "calm"):
+        if not 0 < getattr(given, name) < math.inf:  # no number at all is refused so too
+            parser.error(f"--{name} must be more than 0")
+    if not 0 <= given.minutes < math.inf:
+        parser.error("--minutes must not be less than 0")
+    return given
 
 
 async def soak(given: argparse.Namespace, folder: Path, seconds: float) -> tuple[Counter[str], Verdict, list[str]]:
@@ -82,7 +92,8 @@ async def soak(given: argparse.Namespace, folder: Path, seconds: float) -> tuple
             await asyncio.gather(living, sweeping, return_exceptions=True)
         recorded = await asyncio.to_thread(book.ledger, list(book.said))
         judge = Judge(list(book.said.values()), book.stands(), recorded, book.pressed(), lives.left)
-        return counts, judge.verdict, found + lives.found
+        counts += book.stopped()
+        return counts, judge.verdict, found + lives.found + kinds.missing(counts, given.messages)
 
 
 async def _play(given: argparse.Namespace, book: Book, people: People, lives: Lives, seconds: float) -> None:
@@ -97,7 +108,10 @@ async def _play(given: argparse.Namespace, book: Book, people: People, lives: Li
     try:
         with contextlib.suppress(TimeoutError):  # so long, and no longer
             async with asyncio.timeout(seconds):
-                await _unless(trouble, people.talk(given.messages))
+                await _unless(trouble, people.talk(lambda: lives.counts["messages"] >= given.messages))
+        with contextlib.suppress(TimeoutError):  # it is told what is missing then
+            async with asyncio.timeout(MORE):
+                await _unless(trouble, people.talk(lambda: not kinds.missing(lives.counts, given.messages)))
     finally:
         for task in (trouble, telling):
             task.cancel()
@@ -105,6 +119,8 @@ async def _play(given: argparse.Namespace, book: Book, people: People, lives: Li
     lives.calm.set()
     await people.quiet()
     await book.changes.until(lambda: not book.open, SETTLE, "an end of every message")
+    await people.firmly()
+    await book.changes.until(lambda: not book.open, SETTLE, "an end of what was stopped")
 
 
 async def _tell(book: Book, people: People, lives: Lives) -> None:
@@ -112,9 +128,9 @@ async def _tell(book: Book, people: People, lives: Lives) -> None:
     while True:
         await asyncio.sleep(30)
         passed = time.monotonic() - began
-        print(
-            f"{passed:.0f} s: {len(book.said):,} said, {len(book.open)} open, {lives.counts['lives']} lives", flush=True
-        )
+        line = f"{passed:.0f} s: {len(book.said):,} said, {len(book.open)} open, {lives.counts['lives']} lives"
+        to_come = [kind for kind in kinds.LEAST if not kinds.happened(kind, lives.counts)]
+        print(line + (f", still to come: {', '.join(to_come)}" if to_come else ""), flush=True)
 
 
 async def _unless(task: "asyncio.Task[None]", other: object) -> None:

@@ -31,7 +31,7 @@ class World:
         pages = self.said[1].answers[0]
         assert len(pages) == 2
         self.posts = [
-            Stands(99, 10, "⚙️ writing · began\n> echo: m000001", 1),
+            Stands(99, 10, "⚙️ writing · began\n> echo: m000002\n> echo: m000005", 2),
             Stands(101, 10, "-# answered · 1 s", 1),
             Stands(102, 10, "echo: m000001", 1),
             Stands(103, 10, pages[0], 2),
@@ -41,8 +41,8 @@ class World:
             Stands(107, 20, notices.session_lost()),
         ]
         self.ledger = {
-            1: Recorded("answered", card=True),
-            2: ANSWERED,
+            1: ANSWERED,
+            2: Recorded("answered", card=True),
             3: Recorded("engine-timeout"),
             4: STOPPED,
             5: Recorded("joined", into=2),
@@ -106,6 +106,9 @@ WRONG: dict[str, tuple[str, int, Change]] = {
     "two receipts": ("doubled", 4, lambda w: w.add(notices.stopped(by=7), 4)),
     "answers to both texts": ("doubled", 1, answered_twice),
     "a card nobody knows of": ("cards left at work", 3, lambda w: w.add("⚙️ thinking", 3, place=20)),
+    "joined, and answered": ("doubled", 5, lambda w: w.add(w.said[4].answers[0][0], 5)),
+    "joined, and a notice": ("doubled", 5, lambda w: w.add(notices.failed("dead", retry=True), 5)),
+    "deleted, and answered": ("doubled", 6, lambda w: w.add("echo: m000006", 6)),
     "another's text": ("misattributed", 1, lambda w: w.add("echo: m000001", 3)),
     "an answer elsewhere": ("misattributed", 1, lambda w: w.put(102, place=20)),
     "a notice elsewhere": ("misattributed", 3, lambda w: w.put(105, place=10)),
@@ -114,6 +117,10 @@ WRONG: dict[str, tuple[str, int, Change]] = {
     "no reference": ("misattributed", 1, lambda w: w.put(102, reference=None)),
     "what nobody asked": ("misattributed", 0, lambda w: w.add("echo: m000777", None)),
     "a sentence that is not known": ("misattributed", 1, lambda w: w.add("Traceback (most recent call last)", 1)),
+    "a card elsewhere": ("misattributed", 1, lambda w: w.put(101, place=20)),
+    "a card of what nobody asked": ("misattributed", 77, lambda w: w.put(101, reference=77)),
+    "a card with another's text": ("misattributed", 2, lambda w: w.put(99, content="⚙️ writing\n> m000001")),
+    "two cards": ("doubled", 3, lambda w: w.posts.extend(Stands(n, 20, "-# 1 s", 3) for n in (7, 8))),
     "a process": ("orphans", 0, lambda w: w.left.append("4711 python -m fakes.pi")),
     "no receipt": ("Stop ignored", 4, lambda w: w.take(106)),
     "stopped, and then answered": ("Stop ignored", 4, lambda w: w.ledger.update({4: ANSWERED})),

@@ -1,4 +1,8 @@
-"""What goes wrong around the connector in the soak, by chance, each for a bounded time: wire, disk, children."""
+"""What goes wrong around the connector in the soak, each for a bounded time: every kind once, then by chance.
+
+It counts what took place, not what was asked for: connections that were hit, requests that met a fault, processes that
+are gone.
+"""
 
 import asyncio
 import contextlib
@@ -12,7 +16,8 @@ from pathlib import Path
 from connector.ledger import FILE
 from engine import processes
 from fakes.discord import FakeDiscord
-from fakes.program import Running, household
+from fakes.program import Running, ends, household
+from tests.soak import kinds
 from tests.soak.people import People
 from tests.system.crash_scenes import MESSAGES, REACTIONS
 from tests.system.disks import refusing
@@ -63,9 +68,10 @@ class Trouble:
         ]
 
     async def go(self, mean: float) -> None:
-        """One thing after the other, every `mean` seconds on average; ends by being cancelled."""
+        """Each kind once, then one after the other, every `mean` seconds on average; ends by being cancelled."""
         zombie = asyncio.create_task(self._zombie()) if self._zombies else None
         try:
+            await self._each_once()
             while True:
                 await asyncio.sleep(min(10.0, self._dice.expovariate(1 / mean)))
                 self._forget()
@@ -79,12 +85,49 @@ class Trouble:
             self._forget()
             self._world.faults.clear()
 
+    async def _each_once(self) -> None:
+        """Whatever must take place in a run, in an order of chance, each when there is a connector for it to meet."""
+        acts = self.acts()
+        todo = self._dice.sample(list(acts), len(acts))
+        while todo:
+            kind = todo.pop(0)
+            if self.run is not None and self._connected():
+                await acts[kind]()
+            await asyncio.sleep(self._for(0.2, 0.5))
+            self._forget()
+            if not kinds.happened(kind, self._counts):
+                todo.append(kind)
+
+    def acts(self) -> dict[str, Callable[[], Awaitable[None]]]:
+        """What brings each kind (`kinds.LEAST`); the lives see to their own end."""
+        return {
+            "gateway connection cut": self._cut,
+            "connection asked to leave": self._asked_to_leave,
+            "lost session": self._lost_session,
+            "gateway that stalls": self._stalled,
+            "gateway that refuses": self._closed_door,
+            "429": self._limited,
+            "request that fails": self._fails,
+            "request whose connection is reset": self._reset,
+            "request that hangs": self._hangs,
+            "Discord that is down": self._down,
+            "disk that stalls": self._locked,
+            "disk that refuses": self._disk_refuses,
+            "freeze of the connector": self._frozen,
+            "kill -9 of a child": self._child_killed,
+        }
+
+    def _connected(self) -> bool:
+        """Whether the connector is on the gateway, so that there is something to be hit."""
+        return any(session.line is not None for session in self._world.gateway.sessions.values())
+
     def _forget(self) -> None:
         """Count what is over and keep it no longer: a long run would drown in it."""
         faults, gateway = self._world.faults, self._world.gateway
         for fault in faults.rest:
-            if fault.left == 0 and fault.hits:
+            if fault.hits:
                 self._counts[f"REST {fault.name}"] += fault.hits
+                fault.hits = 0
         faults.rest[:] = [fault for fault in faults.rest if fault.left != 0]
         self._counts["sessions begun"] += gateway.count("identify")
         self._counts["sessions resumed"] += gateway.count("resumed")
@@ -100,15 +143,12 @@ class Trouble:
     # -- the gateway -----------------------------------------------------------------------------------------------
 
     async def _cut(self) -> None:
-        if self._dice.random() < 0.5:
-            self._counts["gateway reset"] += 1
-            self._world.faults.drop()
-        else:
-            self._counts["gateway cut in a frame"] += 1
-            self._world.faults.tear()
+        reset = self._dice.random() < 0.5
+        self._counts["gateway reset" if reset else "gateway cut in a frame"] += self._connected()
+        (self._world.faults.drop if reset else self._world.faults.tear)()
 
     async def _asked_to_leave(self) -> None:
-        self._counts["gateway asks to reconnect"] += 1
+        self._counts["gateway asks to reconnect"] += self._connected()
         with contextlib.suppress(TimeoutError):  # nobody listens: the connector is being killed, or is frozen
             match self._dice.randrange(3):
                 case 0:
@@ -120,13 +160,13 @@ class Trouble:
 
     async def _lost_session(self) -> None:
         """What happens for a moment is never told, and then the session is over: whoever comes back has to IDENTIFY."""
-        self._counts["sessions lost"] += 1
         faults, gateway = self._world.faults, self._world.gateway
         faults.deaf = True
         await asyncio.sleep(self._for(0.0, 0.5))
         faults.deaf = False
         for name in [name for name, session in gateway.sessions.items() if session.line is None]:
             del gateway.sessions[name]
+        self._counts["sessions lost"] += self._connected()
         with contextlib.suppress(TimeoutError):  # as above
             if self._dice.random() < 0.5:
                 await faults.invalidate(resumable=False)
@@ -134,7 +174,7 @@ class Trouble:
                 await faults.close(self._dice.choice((4007, 4009)))
 
     async def _stalled(self) -> None:
-        self._counts["gateway stalled"] += 1
+        self._counts["gateway stalled"] += self._connected()
         flowing = self._world.faults.flowing
         flowing.clear()
         await asyncio.sleep(self._for(0.2, 3.0))
@@ -142,7 +182,7 @@ class Trouble:
 
     async def _closed_door(self) -> None:
         """No connection, or no RESUME, for a while."""
-        self._counts["gateway refuses"] += 1
+        self._counts["gateway refuses"] += self._connected()
         faults, which = self._world.faults, self._dice.choice(("refuse_gateway", "refuse_resume"))
         setattr(faults, which, True)
         faults.drop()
@@ -150,7 +190,7 @@ class Trouble:
         setattr(faults, which, False)
 
     async def _doubled(self) -> None:
-        self._counts["events doubled"] += (times := self._dice.randint(1, 20))
+        self._counts["events to be doubled"] += (times := self._dice.randint(1, 20))
         self._world.faults.double(times)
 
     async def _zombie(self) -> None:
@@ -205,10 +245,12 @@ class Trouble:
         fault.release()
 
     async def _down(self) -> None:
-        self._counts["Discord down"] += 1
+        self._counts["Discord down"] += self._connected()
         await self._world.faults.server_down()
-        await asyncio.sleep(self._for(0.1, 2.0))
-        await self._world.faults.server_up()
+        try:
+            await asyncio.sleep(self._for(0.1, 2.0))
+        finally:  # of a run too that ends right now
+            await self._world.faults.server_up()
 
     # -- disk and processes ----------------------------------------------------------------------------------------
 
@@ -216,28 +258,31 @@ class Trouble:
         """Somebody else holds the ledger's lock, as a disk that stands still."""
         with contextlib.suppress(sqlite3.OperationalError):  # it is busy, or not there yet
             db = await asyncio.to_thread(_lock, self._ledger)
-            self._counts["disk stalls"] += 1
-            await asyncio.sleep(self._for(0.2, 3.0))
-            await asyncio.to_thread(db.close)
+            try:
+                run = self.run
+                await asyncio.sleep(self._for(0.2, 3.0))
+                self._counts["disk stalls"] += run is not None and run is self.run
+            finally:
+                db.close()
 
     async def _disk_refuses(self) -> None:
-        if self.run is not None:
-            with contextlib.suppress(ProcessLookupError), refusing(self.run):
-                self._counts["disk refusals"] += 1
+        if (run := self.run) is not None:
+            with contextlib.suppress(ProcessLookupError), refusing(run):
                 await asyncio.sleep(self._for(0.1, 1.5))
+                self._counts["disk refusals"] += 1
 
     async def _frozen(self) -> None:
         if self.run is not None:
-            async with frozen(self.run.pid):
-                self._counts["freezes"] += 1
+            async with frozen(self.run.pid) as stands:
+                self._counts["freezes"] += stands
                 await asyncio.sleep(self._for(0.1, 2.0))
 
     async def _child_killed(self) -> None:
         if self.run is None:
             return
         family = await asyncio.to_thread(household, self.run.pid)
-        if len(family) > 1 and processes.send(self._dice.choice(family[1:]), signal.SIGKILL) == "sent":
-            self._counts["kills of children"] += 1
+        if len(family) > 1 and processes.send(child := self._dice.choice(family[1:]), signal.SIGKILL) == "sent":
+            self._counts["kills of children"] += await asyncio.to_thread(ends, child.pid)
 
     async def _harm(self) -> None:
         await self._people.harm()
@@ -254,14 +299,14 @@ def _lock(path: Path) -> sqlite3.Connection:
 
 
 @contextlib.asynccontextmanager
-async def frozen(pid: int) -> AsyncIterator[None]:
-    """A process that stands still, and goes on afterwards whatever happens."""
+async def frozen(pid: int) -> AsyncIterator[bool]:
+    """A process that stands still (False: there is none), and goes on afterwards whatever happens."""
     who = processes.identity(pid)
     if who is None:
-        yield
+        yield False
         return
-    processes.send(who, signal.SIGSTOP)
+    stands = processes.send(who, signal.SIGSTOP) == "sent"
     try:
-        yield
+        yield stands
     finally:
         processes.send(who, signal.SIGCONT)
