@@ -6,7 +6,7 @@ import base64
 import struct
 import zlib
 
-from tests.contract.stories.scenarios import BUSY_TEXT, BUSY_TOOL, SCENARIOS, scenario
+from tests.contract.stories.scenarios import BUSY_TOOL, SCENARIOS, scenario
 from tests.contract.stories.stage import Home, Stage
 
 __all__ = ["SCENARIOS"]
@@ -123,8 +123,9 @@ async def _(stage: Stage) -> None:
 
 @scenario("an extension's run is busy when our prompt comes, and is aborted")
 async def _(stage: Stage) -> None:
-    await stage.prompt(f"/do {BUSY_TEXT}", "c1")
-    await stage.streams()
+    await stage.prompt("/do tool 600000", "c1")
+    await stage.until("tool_execution_start")
+    await stage.until("tool_execution_update")
     await stage.ask("prompt", message="ours")
     await stage.ask("steer", message="by the way")
     await stage.ask("clear_queue")
