@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -102,9 +103,18 @@ def load(path: Path) -> Spec:
     return Spec(json.loads(path.read_text(encoding="utf-8")))
 
 
+def absent() -> bool:
+    """Whether no specification lies beside the repository; FileNotFoundError where REQUIRE_SPEC=1 says that it must."""
+    if BESIDE.exists():
+        return False
+    if os.environ.get("REQUIRE_SPEC") == "1":
+        raise FileNotFoundError(f"REQUIRE_SPEC=1, and Discord's openapi.json is not at {BESIDE}")
+    return True
+
+
 def beside() -> Spec | None:
-    """The specification that lies beside the repository, or None where it does not."""
-    return load(BESIDE) if BESIDE.exists() else None
+    """The specification that lies beside the repository, or None where it does not; see `absent`."""
+    return None if absent() else load(BESIDE)
 
 
 def held() -> Counter[tuple[str, str, str]]:

@@ -10,7 +10,7 @@ from fakes.pi_call import hops
 from fakes.pi_records import Record, text_of, usage_of
 from fakes.pi_state import Pi
 
-__all__ = ["compact", "over_threshold", "pretend"]
+__all__ = ["OVERFLOWED", "compact", "helps_no_more", "over_threshold", "pretend"]
 
 TOO_SMALL = "Nothing to compact (session too small)"
 CANCELLED = "Compaction cancelled"
@@ -19,6 +19,11 @@ FAILED = {
     "threshold": "Auto-compaction failed",
     "overflow": "Context overflow recovery failed",
 }
+OVERFLOWED = "context_length_exceeded"
+NO_MORE = (
+    "Context overflow recovery failed after one compact-and-retry attempt. "
+    "Try reducing context or switching to a larger-context model."
+)
 ABORT_HOPS = 6
 
 
@@ -49,6 +54,18 @@ def compact(pi: Pi, reason: str, cancel: Gate) -> Flow:
         **({"errorMessage": f"{FAILED[reason]}: {error}"} if failed else {}),
     )
     return result, error
+
+
+def helps_no_more(pi: Pi) -> bool:
+    """Tells, where the session ends in an overflow that was compacted for, that it is not compacted for again.
+
+    An end without a start: behind the run's last `agent_end`, and again before the next prompt's response.
+    """
+    last = pi.session.messages[-1:]
+    told = pi.auto_compaction and bool(last) and OVERFLOWED in last[0].get("errorMessage", "") and pi.overflowed
+    if told:
+        pi.emit("compaction_end", reason="overflow", aborted=False, willRetry=False, errorMessage=NO_MORE)
+    return told
 
 
 def pretend(pi: Pi, ms: float, cancel: Gate) -> Flow:
@@ -84,7 +101,7 @@ def _summaries(pi: Pi, reason: str, cancel: Gate) -> Flow:
         told.append(f"**Turn Context (split turn):**\n\n{summary}")
     kept = messages[cut:]
     entry = next(e["id"] for e in pi.session.entries if e["type"] == "message" and e["message"] is kept[0])
-    result = _result(pi, "\n\n---\n\n".join(told), entry, len(told))
+    result = _result(pi, "\n\n---\n\n".join(told), entry, bool(history) + (split < cut))
     pi.session.add("compaction", pi.wall_ms(), **result)
     note = {"role": "compactionSummary", "summary": result["summary"], "timestamp": pi.wall_ms()}
     pi.session.compacted = kept[-1]

@@ -99,6 +99,8 @@ def command_flow(pi: Pi, name: str, args: str, start: Start) -> Flow:
             pi.loop.spawn(start_later(pi, f"message from the extension: {args}", 0, start))
         case "later":
             pi.loop.spawn(start_later(pi, f"EXT RUN {args}", pi.options.extension.later_ms, start))
+        case "do":
+            pi.loop.spawn(start_later(pi, args, 0, start))
         case "log":
             for line in ("console.log from extension", "console.error from extension", "raw stdout write"):
                 pi.effects.append(Stderr(line.encode() + b"\n"))

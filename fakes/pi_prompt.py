@@ -11,7 +11,7 @@ from typing import Any
 
 from fakes import behaviour as b
 from fakes.loop import HOP, Flow, Gate
-from fakes.pi_compact import compact, over_threshold, pretend
+from fakes.pi_compact import compact, helps_no_more, over_threshold, pretend
 from fakes.pi_extension import command_flow, hook_flow, known_commands
 from fakes.pi_records import Record, asked_of, image_content, response
 from fakes.pi_run import start
@@ -105,6 +105,8 @@ def _accepted(pi: Pi, command: Record, run: Run) -> Flow:
         else:
             yield from compact(pi, "threshold", run.abort)
         pi.preflight = None
+    else:
+        helps_no_more(pi)
     pi.wire.mode = plan.lies.wire
     yield HOP
     say(pi, command, data={"disposition": "started"})

@@ -62,8 +62,8 @@ NO_USAGE: Record = {
 
 
 def usage_of(tokens_in: int, tokens_out: int) -> Record:
-    """What a call used; cost in dollars at the model's price for a million."""
-    cost_in, cost_out = tokens_in / 1e6, 2 * tokens_out / 1e6
+    """What a call used; cost in dollars, by pi's own order of operations: the price of one token, then how many."""
+    cost_in, cost_out = 1 / 1e6 * tokens_in, 2 / 1e6 * tokens_out
     cost = {"input": cost_in, "output": cost_out, "cacheRead": 0, "cacheWrite": 0}
     return {
         "input": tokens_in,

@@ -9,7 +9,7 @@ from fakes import behaviour as b
 from fakes.effects import Create, Die, HoldStdout, Stderr
 from fakes.loop import HOP, Flow, Gate
 from fakes.pi_call import call
-from fakes.pi_compact import compact, over_threshold
+from fakes.pi_compact import OVERFLOWED, compact, helps_no_more, over_threshold
 from fakes.pi_extension import FIELDS, ask, chosen, notify_all, start_later
 from fakes.pi_records import Record, asked_of, system_message, user_message
 from fakes.pi_state import Pi, Queued, Run
@@ -19,7 +19,6 @@ from fakes.script import message_key
 __all__ = ["start"]
 
 RETRIED = re.compile(r"(429|5\d\d)\b|Request timed out|terminated|Connection error|Stream ended")
-OVERFLOWED = "context_length_exceeded"
 LONGEST_DELAY_MS = 60_000  # pi's own bound: a base of 600,000 ms is told as this
 
 
@@ -165,11 +164,11 @@ def _goes_on(pi: Pi, run: Run, last: Record) -> Flow:
         run.attempt = 0
     if last["stopReason"] == "length":
         pi.emit("entry_appended", entry=pi.session.drop_last(pi.wall_ms()))
-    if OVERFLOWED in error and pi.auto_compaction and not run.overflowed:
+    if OVERFLOWED in error and pi.auto_compaction and not helps_no_more(pi):
+        pi.overflowed = True
         pi.emit("entry_appended", entry=pi.session.drop_last(pi.wall_ms()))
         yield HOP
         result, _ = yield from compact(pi, "overflow", run.abort)
-        run.overflowed = True
         return result is not None
     if over_threshold(pi):
         yield from compact(pi, "threshold", run.abort)

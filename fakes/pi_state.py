@@ -22,6 +22,7 @@ COMMANDS = (
     ("boom", "throws"),
     ("say", "starts a run by itself"),
     ("later", "starts a run a little later"),
+    ("do", "starts a run of these words"),
     ("log", "prints"),
     ("nothing", "does nothing"),
 )
@@ -78,7 +79,6 @@ class Run:
     messages: list[Record] = field(default_factory=list)
     value: str = ""
     tools: tuple[Tool, ...] = ()
-    overflowed: bool = False
 
 
 class Pi:
@@ -103,6 +103,7 @@ class Pi:
         self.thinking = self.default_thinking()
         self.auto_retry = True
         self.auto_compaction = True
+        self.overflowed = False  # compacted for an overflow since the last echo or good answer
         self.modes = {"steering": "one-at-a-time", "followUp": "one-at-a-time"}
         self.steering: list[Queued] = []
         self.follow_ups: list[Queued] = []
@@ -165,6 +166,8 @@ class Pi:
 
     def keep(self, message: Record) -> None:
         """Puts a message into the session and the run's list; before its end is said, so that a kill finds it there."""
+        if message["role"] == "user" or message.get("stopReason", "error") not in ("error", "length"):
+            self.overflowed = False
         self.session.add_message(message, self.wall_ms())
         self.save()
         if self.active is not None:

@@ -34,6 +34,7 @@ whatever comes after a word and its numbers changes nothing. A text that begins 
 `err429 [N]`           429 for ever, or N times and then the answer (counted over the process, over re-asks)
 `err500 [N]`           the same with 500, 502, 503, 529 (`overloaded` is 529)
 `err400`               400; the same with 401, 402, 403, 404: not retried
+`overflow [N]`         the context is too long, for ever, or N times and then the answer
 `quota [SECONDS]`      429 `insufficient_quota`; with SECONDS it names its reset, and answers from then on
 `refuse [WHY]`         the prompt (or steer) is refused: no key; WHY `busy` or `compacting` gives pi's own words
 `handled`              an extension swallows the prompt: `handled`, no run
@@ -180,6 +181,13 @@ def _quota(rest: list[str], answer: b.Text) -> b.Plan:
     return b.Plan((b.Http(429, message, kind, kind, reset_s=_number(rest), then=answer.text),))
 
 
+def _overflow(rest: list[str], answer: b.Text) -> b.Plan:
+    times = _number(rest)
+    message = "This model's maximum context length is 32000 tokens. However, your messages resulted in 40000 tokens."
+    kind, code = "invalid_request_error", "context_length_exceeded"
+    return b.Plan((b.Http(400, message, kind, code, times=None if times is None else int(times), then=answer.text),))
+
+
 def _tool(rest: list[str], answer: b.Text) -> b.Plan | None:
     ms = _number(rest)
     if ms is None:
@@ -275,6 +283,7 @@ _ENDS: dict[str, _Made] = {
     "hang": _just(lambda _: b.Plan((b.Hang(),))),
     "stallmid": _just(lambda a: b.Plan((b.Stall(a.text),))),
     "drop": _just(lambda a: b.Plan((b.Drop("this text is cut off"), a))),
+    "overflow": _overflow,
     "quota": _quota,
     "refuse": _refuse,
     "handled": _just(lambda a: b.Plan((a,), handled=True)),

@@ -106,6 +106,7 @@ HELP = {
     "err500": "[N]: a server error, for ever or N times",
     "overloaded": "[N]: 529, for ever or N times",
     "err400": "a bad request",
+    "overflow": "[N]: the context is too long, for ever or N times",
     "quota": "[SECONDS]: out of quota, resetting in SECONDS",
     "refuse": "[busy|compacting]: the prompt is refused",
     "handled": "an extension swallows the prompt",

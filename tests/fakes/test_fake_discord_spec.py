@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from fakes.discord_spec import BESIDE, Spec, load
+from fakes.discord_spec import BESIDE, Spec, absent, load
 
-pytestmark = pytest.mark.skipif(not BESIDE.exists(), reason="Discord's openapi.json is not at hand")
+pytestmark = pytest.mark.skipif(absent(), reason="Discord's openapi.json is not at hand")
 
 POST = ("POST", "/channels/1/messages")
 

@@ -66,7 +66,7 @@ async def soak(given: argparse.Namespace, folder: Path, seconds: float) -> tuple
     me = asyncio.current_task()
     assert me is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, me.cancel)  # so that nothing of ours is left
-    async with discord(validate=False, heartbeat=5.0) as world:
+    async with discord(validate=given.minutes > 0, heartbeat=5.0) as world:
         where = lanes(world, given.lanes)
         ids = sorted({person.id for lane in where for person in lane.people})
         book = Book(world, home(folder, world, ids))

@@ -38,6 +38,7 @@ export default function (pi: any) {
   command("later", "starts a run a little later", async (args: string) => {
     setTimeout(() => pi.sendUserMessage(`EXT RUN ${args}`), 40);
   });
+  command("do", "starts a run of these words", async (args: string) => { pi.sendUserMessage(args); });
   command("log", "prints", async () => {
     console.log("console.log from extension");
     console.error("console.error from extension");

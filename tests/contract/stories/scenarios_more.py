@@ -101,6 +101,39 @@ async def _(stage: Stage) -> None:
     await stage.until("agent_settled")
 
 
+@scenario("an extension's run while nothing is asked, and a prompt behind it")
+async def _(stage: Stage) -> None:
+    await stage.ask("prompt", message="/later by itself")
+    await stage.until("agent_settled")
+    await stage.ask("get_state")
+    await stage.run("ours")
+
+
+@scenario("an extension's run between our prompt and its response")
+async def _(stage: Stage) -> None:
+    await stage.send(
+        {"id": "c1", "type": "prompt", "message": "/later by itself"},
+        {"id": "p1", "type": "prompt", "message": "hookdialog"},
+    )
+    dialog = await stage.until("extension_ui_request", method="confirm")
+    await stage.until("agent_settled")
+    await stage.send({"type": "extension_ui_response", "id": dialog["id"], "confirmed": True})
+    await stage.until("agent_settled")
+
+
+@scenario("an extension's run is busy when our prompt comes, and is aborted")
+async def _(stage: Stage) -> None:
+    await stage.prompt("/do tool 600000", "c1")
+    await stage.until("tool_execution_start")
+    await stage.until("tool_execution_update")
+    await stage.ask("prompt", message="ours")
+    await stage.ask("steer", message="by the way")
+    await stage.ask("clear_queue")
+    await stage.send({"id": "a1", "type": "abort"})
+    await stage.until("response", id="a1")
+    await stage.run("ours again", "p2")
+
+
 @scenario("a command while a run is busy")
 async def _(stage: Stage) -> None:
     await stage.prompt(BUSY_TOOL)
@@ -199,6 +232,21 @@ async def _(stage: Stage) -> None:
     await stage.run(f"usage 30000 {MORE}", "p2")
     await stage.ask("set_auto_compaction", enabled=True)
     await stage.run("three", "p3")
+
+
+@scenario("an overflow: compacted and answered, then one that compacting does not help", SMALL)
+async def _(stage: Stage) -> None:
+    await stage.run(f"one {MORE}")
+    await stage.run("overflow 1", "p2")
+    await stage.run("overflow 2 again", "p3")
+    await stage.run("next", "p4")
+
+
+@scenario("an overflow where nothing is compacted by itself", SMALL)
+async def _(stage: Stage) -> None:
+    await stage.ask("set_auto_compaction", enabled=False)
+    await stage.run("overflow")
+    await stage.run("next", "p2")
 
 
 # -- the wire ------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ Two children are compared by this: a field that the vocabulary gains is compared
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable
@@ -47,10 +48,10 @@ INNER: dict[str, tuple[str, ...]] = {
 }
 """What of the objects in it."""
 
+BESIDE = ("usage",)
+"""What the engine asks by name of other things than a response's data: it is compared with the record it stands in."""
+
 NUMBERED = {"toolCallId": "call", "callId": "call", "sessionFile": "file"}
-PRESENT = {"usage", "cost", "tokens"}
-UNREAD = (pi.ToolUpdate, pi.TurnStart)
-"""How many there are is chance (updates), or nothing in them is read and they stand beside what is."""
 _LOG = re.compile(r"/\S*pi-bash-[0-9a-f]+\.log")
 
 
@@ -66,10 +67,15 @@ class Event:
 
 
 def told(lines: Iterable[bytes]) -> list[Event]:
-    """The story of these lines; all pieces of one streaming text are one event, where its message ends."""
+    """The story of these lines.
+
+    All pieces of one streaming text are one event, where its message ends; all updates of one tool are one, before its
+    end: how many there are is chance, whether there are any is not.
+    """
     names = _Names()
     events: list[Event] = []
     pieces: list[pi.Piece] = []
+    updated: dict[str, None] = {}
     for line in lines:
         record = wire.decode(line)
         if isinstance(record, pi.MessageUpdate):
@@ -78,9 +84,18 @@ def told(lines: Iterable[bytes]) -> list[Event]:
         if isinstance(record, pi.LIFE):
             events += _joined(pieces)
             pieces = []
-        if not isinstance(record, UNREAD):
-            events.append(_event(line, record, names))
-    return [*events, *_joined(pieces)]
+        if isinstance(record, pi.ToolUpdate):
+            updated[json.loads(line).get("toolCallId")] = None
+            continue
+        if isinstance(record, pi.ToolEnd) and record.toolCallId in updated:
+            del updated[record.toolCallId]
+            events.append(_updates(record.toolCallId, names))
+        events.append(_event(line, record, names))
+    return [*events, *_joined(pieces), *(_updates(call, names) for call in updated)]
+
+
+def _updates(call: str, names: _Names) -> Event:
+    return Event("tool_execution_update", (("toolCallId", names.of("call", call)),))
 
 
 def _joined(pieces: list[pi.Piece]) -> list[Event]:
@@ -115,7 +130,8 @@ def _event(line: bytes, record: wire.Line, names: _Names) -> Event:
     if isinstance(record, pi.MessageStart | pi.MessageEnd) and record.message.role == "system":
         fields["message"]["content"] = ""
     if isinstance(record, pi.CompactionEnd):
-        fields["result"] = {"summary": pi.plain(record.result, "summary"), "usage": pi.plain(record.result, "usage")}
+        usage = pi.usage_in(pi.plain(record.result, "usage"))
+        fields["result"] = {"summary": pi.plain(record.result, "summary"), "usage": msgspec.to_builtins(usage)}
     if isinstance(record, pi.ExtensionError):
         fields["error"] = record.error.partition("\n")[0]
     shown = {name: _masked(name, value, names) for name, value in fields.items()}
@@ -128,8 +144,6 @@ def _masked(name: str, value: Any, names: _Names) -> Any:
         return None
     if name in NUMBERED:
         return names.of(NUMBERED[name], value)
-    if name in PRESENT:
-        return "present"
     match value:
         case str():
             return _LOG.sub("pi-bash.log", value)
@@ -161,6 +175,7 @@ def _error(response: pi.Response) -> str | None:
 
 
 def _short(value: Any) -> str:
-    """The value as JSON, a long one by its ends and its length."""
+    """The value as JSON, a long one by its ends, its length and a hash of all of it."""
     text = json.dumps(value, ensure_ascii=True)
-    return text if len(text) <= 400 else f"{text[:150]}…{text[-150:]} ({len(text)} characters)"
+    whole = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return text if len(text) <= 400 else f"{text[:150]}…{text[-150:]} ({len(text)} characters, {whole})"
