@@ -141,7 +141,7 @@ async def test_too_many_failed_starts_stay_down_and_say_why(boot: Boot, world: F
 
 
 async def test_wedges_in_a_row_stay_down_and_say_why(boot: Boot, world: FakeDiscord) -> None:
-    """A child that stays mute after its abort is as good as one that crashes: each start has its own, the third none."""
+    """A child that stays mute after its abort counts as one that crashes: two starts have one, the third is refused."""
     grace = {"abort_grace": 0.3, "kill_after": 1.0}
     async with Service(boot, "wedges", world, engine=grace, supervision={"max_wedges": 2}) as service:
         await service.start()
