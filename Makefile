@@ -52,7 +52,8 @@ profile: .venv/.ready-dev
 	.venv/bin/python -m tests.bench.profile $(ARGS)
 
 # The targets of tests/fuzz with FUZZ_TIMES times the examples of `make test`; SEED=… repeats a run.
-FUZZ_TIMES ?= 300
+# Once the examples are some 25 to 30 s of CPU, so 40 times should be 10 to 15 minutes of two cores that do nothing else.
+FUZZ_TIMES ?= 40
 SEED ?= $(shell date +%s)
 fuzz: .venv/.ready-dev
 	@echo "seed $(SEED), $(FUZZ_TIMES) times the examples"

@@ -29,6 +29,7 @@ from fakes.discord_faults import Answer
 from fakes.discord_records import Json
 from fakes.house import House, house
 from fakes.program import discord
+from tests.fuzz.bounds import bounded
 from tests.fuzz.hostile import JSON, mutated, tried
 
 # -- single payloads -----------------------------------------------------------------------------------------------
@@ -206,6 +207,7 @@ def on_stage(one: Callable[[asyncio.Runner, Stage, Any], None], examples: int) -
         # No shrinking: a connector that has ended is waited for, and a further one is built, each time.
         @given(st.data())
         @settings(tried(examples), phases=[Phases.explicit, Phases.reuse, Phases.generate])
+        @bounded
         def example(data: Any) -> None:
             try:
                 one(runner, stages[0], data)

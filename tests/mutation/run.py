@@ -1,13 +1,15 @@
 """`make mutants`: so many mutants of the decisions, drawn by a printed seed; which tests killed them, and which none.
 
 A survivor is printed with its lines and with its reason out of survivors.toml. Exit 1 where more than 5 % survive,
-with a reason or without. `PYTHONHASHSEED=0`, as make sets it, makes two runs of one seed the same run.
+with a reason or without, and where one has no reason. `PYTHONHASHSEED=0`, as make sets it, makes two runs of one seed
+the same run. What a draw over all files found is kept in figures.json, and README's table is made of that.
 """
 
 import argparse
 import importlib
 import itertools
 import json
+import math
 import random
 import re
 import sys
@@ -16,13 +18,12 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
+from tests.mutation.figures import BOUND, FIGURES, passes, placed
 from tests.mutation.mutants import ROOT, Mutable, Mutant
 from tests.mutation.trial import Trial, Verdict, next_of
-
-BOUND = 0.05
-"""The share of the drawn that may survive."""
 
 ENGINE = ("engine/turns.py", "engine/waits.py", "engine/steering.py")
 LANES = (
@@ -31,6 +32,9 @@ LANES = (
     "connector/lane_texts.py", "connector/lane_told.py",
 )  # fmt: skip
 """What `lanes` is made of; lane_events.py and lane_effects.py decide nothing."""
+
+FAIR = 60
+"""So many of each engine file, all of one that has fewer: at random hardly one would be of `waits`."""
 
 ENGINE_TESTS = (
     "tests/engine/test_steers_and_waits.py", "tests/engine/test_engine_waits.py",
@@ -83,15 +87,27 @@ class Reasons:
         return self.single.get(mutant.key) or next(like, "")
 
 
-def drawn(count: int, seed: int, only: Sequence[str]) -> list[Mutant]:
-    """Without repetition, in the order of the draw, which is that of the trials."""
+def drawn(count: int, seed: int, only: Sequence[str], fair: int = FAIR) -> tuple[list[Mutant], dict[str, int]]:
+    """The draw, in the order of the trials, and how many mutants each file has.
+
+    Without repetition: `fair` of each engine file first, the rest of `count` out of the lanes' as if they were one
+    file; all for 0.
+    """
     files = [Mutable(file) for file in (*ENGINE, *LANES) if not only or file in only]
-    every = [(file, number) for file in files for number in range(len(file))]
-    random.Random(seed).shuffle(every)
-    mutants = (mutant for file, number in every if (mutant := file.mutant(number)) is not None)
-    found = list(itertools.islice(mutants, count or None))
-    print(f"{len(every)} mutants in {len(files)} files; {len(found)} drawn by seed {seed}", flush=True)
-    return found
+    strata = [[file] for file in files if file.file in ENGINE] + [[file for file in files if file.file in LANES]]
+    dice = random.Random(seed)
+    found = list[Mutant]()
+    for stratum in strata:
+        every = [(file, number) for file in stratum for number in range(len(file))]
+        dice.shuffle(every)
+        mutants = (mutant for file, number in every if (mutant := file.mutant(number)) is not None)
+        rest = max(0, count - len(found))
+        share = min(fair, rest) if stratum is not strata[-1] and not only else rest
+        found.extend(itertools.islice(mutants, share if count else None))
+    sizes, of_file = {file.file: len(file) for file in files}, Counter(mutant.file for mutant in found)
+    print(f"{sum(sizes.values())} mutants in {len(files)} files; {len(found)} drawn by seed {seed}")
+    print("\n".join(f"  {file}: {of_file[file]} of {size}" for file, size in sizes.items()), flush=True)
+    return found, sizes
 
 
 def survivors() -> list[Mutant]:
@@ -129,11 +145,13 @@ def controls(groups: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], float]:
     return bounds
 
 
-def tried(mutants: Sequence[Mutant], jobs: int) -> Iterator[tuple[Mutant, Verdict]]:
-    """Each with its verdict, as they end."""
+def tried(mutants: Sequence[Mutant], jobs: int, until: float = math.inf) -> Iterator[tuple[Mutant, Verdict]]:
+    """Each with its verdict, as they end; those left at `until`, of the monotonic clock, are not begun."""
     bounds = controls(dict.fromkeys(map(tests_of, mutants)))
     waiting, running = list(reversed(mutants)), list[Trial]()
     while waiting or running:
+        if time.monotonic() >= until:
+            waiting.clear()
         while waiting and len(running) < jobs:
             tests = tests_of(waiting[-1])
             running.append(Trial.begin(waiting.pop(), tests, bounds[tests]))
@@ -153,15 +171,22 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     parser.add_argument("--count", type=int, default=500, help="0 for all of them")
+    parser.add_argument("--fair", type=int, default=FAIR, help="of these, how many of each file of the engine")
+    parser.add_argument("--minutes", type=float, default=0, help="begin no further one after so long; 0: try all")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--file", action="append", default=[], help="mutants of this file only")
     parser.add_argument("--again", action="store_true", help="what survived the last run")
     given = parser.parse_args(arguments)
     reasons, begun = Reasons.read(), time.monotonic()
-    mutants = survivors() if given.again else drawn(given.count, given.seed, given.file)
+    mutants, sizes = (survivors(), {}) if given.again else drawn(given.count, given.seed, given.file, given.fair)
+    until = begun + 60 * given.minutes if given.minutes else math.inf
     ends, told, cpu, left = Counter[str](), [], 0.0, []
-    for number, (mutant, verdict) in enumerate(tried(mutants, given.jobs), 1):
+    files = {file: {"mutants": size, "tried": 0, "survived": 0} for file, size in sizes.items()}
+    for number, (mutant, verdict) in enumerate(tried(mutants, given.jobs, until), 1):
         ends[verdict.end] += 1
+        if sizes:
+            files[mutant.file]["tried"] += 1
+            files[mutant.file]["survived"] += verdict.end in LIVE
         cpu += verdict.cpu
         told.append(
             {"key": mutant.key, "file": mutant.file, "where": mutant.where, "diff": mutant.diff} | asdict(verdict)
@@ -171,12 +196,27 @@ def main(arguments: Sequence[str]) -> int:
             print(f"[{number}/{len(mutants)}] {shown(mutant, reasons.of(mutant))}", flush=True)
     LAST.parent.mkdir(exist_ok=True)
     LAST.write_text(json.dumps(told, indent=1), "utf-8")
-    share = len(left) / len(mutants) if mutants else 0.0
+    left.sort(key=lambda mutant: (mutant.file, mutant.where, mutant.diff))
     explained = sum(bool(reasons.of(mutant)) for mutant in left)
-    print(f"{len(mutants)} tried in {time.monotonic() - begun:.0f} s ({cpu:.0f} s of CPU): {dict(ends)}")
-    bound = f"{share:.1%}, at most {BOUND:.0%}"
-    print(f"survived: {len(left)} ({bound}), {explained} of them with a reason; seed {given.seed}")
-    return 1 if share > BOUND else 0
+    print(f"{len(told)} of {len(mutants)} tried in {time.monotonic() - begun:.0f} s ({cpu:.0f} s of CPU): {dict(ends)}")
+    share = f"{len(left) / max(1, len(told)):.1%}, at most {BOUND:.0%}"
+    print(f"survived: {len(left)} ({share}), {explained} of them with a reason; seed {given.seed}")
+    if sizes and not given.file:
+        figures = {
+            "day": datetime.now(UTC).date().isoformat(),
+            "seed": given.seed,
+            "count": given.count,
+            "fair": given.fair,
+            "drawn": len(mutants),
+            "files": files,
+            "survivors": [
+                {"file": one.file, "where": one.where, "diff": one.diff, "why": reasons.of(one)} for one in left
+            ],
+        }
+        FIGURES.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
+        readme = ROOT / "README.md"
+        readme.write_text(placed(readme.read_text("utf-8"), figures), "utf-8")
+    return 0 if passes(len(told), len(left), explained) else 1
 
 
 if __name__ == "__main__":

@@ -140,6 +140,25 @@ async def test_too_many_failed_starts_stay_down_and_say_why(boot: Boot, world: F
         assert "Refused: the agent failed 2 times in a row" in await service.status()
 
 
+async def test_wedges_in_a_row_stay_down_and_say_why(boot: Boot, world: FakeDiscord) -> None:
+    """A child that stays mute after its abort counts as one that crashes: two starts have one, the third is refused."""
+    grace = {"abort_grace": 0.3, "kill_after": 1.0}
+    async with Service(boot, "wedges", world, engine=grace, supervision={"max_wedges": 2}) as service:
+        await service.start()
+        for wedge in (1, 2):
+            await say(world, "mute")
+            await service.journal.logged("turn.sent", count=wedge)
+            await say(world, "stop")
+            assert (await service.journal.told(EXITED, count=wedge))["EXIT_STATUS"] == str(int(ExitCode.FAULT))
+            if wedge == 1:
+                await service.journal.told(STARTED, count=2)
+        assert (await service.journal.told(EXITED, count=3))["EXIT_STATUS"] == str(int(ExitCode.REFUSED))
+        await service.journal.told(FAILED, count=3)
+        assert service.journal.counted(RESTARTS) == 2
+        assert await down(service) == ("failed", "exit-code", str(int(ExitCode.REFUSED)))
+        assert "Refused: the agent failed 2 times in a row" in await service.status()
+
+
 async def test_a_bad_token_stays_down_and_says_so(boot: Boot, world: FakeDiscord) -> None:
     async with Service(boot, "token", world, token="not.the.token") as service:
         await service.begin()
