@@ -182,7 +182,7 @@ class Run:
         people = People(desk, acts)
         self._dispatcher.on_person = people.act
         backfill = Backfill(self._gateway, lanes.world, allowed(rules), self._dispatcher.put, self._log)
-        self._dispatcher.on_said = backfill.live
+        self._dispatcher.on_said, self._dispatcher.on_changed = backfill.live, backfill.changed
 
         def connected(event: Connected) -> None:
             self._health.connected()

@@ -8,7 +8,7 @@ from typing import TypeVar
 from connector.lane_events import Overlooked
 from connector.logs import Log
 from connector.messages import Place
-from connector.ports import Discord, PostLater, PostNever, Said
+from connector.ports import Changed, Discord, PostLater, PostNever, Said
 from connector.world import World
 
 T = TypeVar("T")
@@ -22,6 +22,9 @@ AT_ONCE = 4
 class Backfill:
     """One pass at a time; while a pass runs, live messages of its channels wait behind what was missed.
 
+    So do edits: one may be the first that is heard of its message, and once that were claimed, what was said before it
+    would count as seen (BEHAVIOUR §6).
+
     A later pass takes over from one that is not done, and from a channel in it that fails: what that pass has not
     given yet is found again. `sleep` takes seconds.
     """
@@ -31,7 +34,7 @@ class Backfill:
         discord: Discord,
         world: World,
         allowed: Callable[[Place], bool],
-        give: Callable[[Said | Overlooked], None],
+        give: Callable[[Said | Changed | Overlooked], None],
         log: Log,
         *,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
@@ -42,7 +45,7 @@ class Backfill:
         self._give = give
         self._log = log
         self._sleep = sleep
-        self._held: dict[int, list[Said]] = {}
+        self._held: dict[int, list[Said | Changed]] = {}
         self._heard: dict[int, int] = {}
         self._pass: asyncio.Task[None] | None = None
         self._few = asyncio.Semaphore(AT_ONCE)
@@ -51,11 +54,18 @@ class Backfill:
         """A live message: passed on, or held until its channel's history has been read."""
         channel = said.message.place.channel
         self._heard[channel] = max(said.message.id, self._heard.get(channel, 0))
-        held = self._held.get(channel)
+        self._pass_on(said)
+
+    def changed(self, changed: Changed) -> None:
+        """An edit, in its turn among its channel's messages."""
+        self._pass_on(changed)
+
+    def _pass_on(self, heard: Said | Changed) -> None:
+        held = self._held.get(heard.message.place.channel)
         if held is None:
-            self._give(said)
+            self._give(heard)
         else:
-            held.append(said)
+            held.append(heard)
 
     def begin(self) -> None:
         """From now on hold what the channels say that we know; `run` is to follow."""
@@ -107,8 +117,8 @@ class Backfill:
         return count
 
     def _release(self, channel: int) -> None:
-        for said in self._held.pop(channel, []):
-            self._give(said)
+        for heard in self._held.pop(channel, []):
+            self._give(heard)
 
     async def watch(self, renew: Callable[[str], Awaitable[None]], pause: Callable[[], Awaitable[None]]) -> None:
         """Notice a deaf gateway: after each `pause` REST must not know more of the busiest channel than we heard.
@@ -141,7 +151,7 @@ class Backfill:
             if newest is None:
                 return 0  # nothing is known of it: as what it counts is found out once it may be read
             # What was said since we listen is no history: it is given next, and not seen before it is claimed.
-            held = [said.message.id - 1 for said in self._held[channel]]
+            held = [heard.message.id - 1 for heard in self._held[channel] if isinstance(heard, Said)]
             self._give(Overlooked(channel, min([newest, *held])))
             return 0
         count = 0

@@ -111,6 +111,7 @@ class Dispatcher:
             ),
         )
         self.on_said: Callable[[Said], None] = self.put
+        self.on_changed: Callable[[Changed], None] = self.put
         self.on_connected: Callable[[Connected], None] = lambda _: None
         self.on_disconnected: Callable[[Disconnected], None] = lambda _: None
         self.on_errand: Callable[[ErrandDone], None] = lambda _: None
@@ -146,7 +147,9 @@ class Dispatcher:
         match heard:
             case Said():
                 self.on_said(heard)
-            case Changed() | Gone():
+            case Changed():
+                self.on_changed(heard)
+            case Gone():
                 self.put(heard)
             case ChannelGone(channel):
                 self.put(PlaceGone(channel))

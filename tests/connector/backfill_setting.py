@@ -11,7 +11,7 @@ from connector.backfill import Backfill
 from connector.lane_events import Overlooked
 from connector.logs import Logs
 from connector.messages import Author, Message, Place
-from connector.ports import Discord, Said
+from connector.ports import Changed, Discord, Said
 from connector.settings import LogSettings
 from connector.world import World
 from fakes.waiting import Changes
@@ -73,7 +73,7 @@ class Setting:
         self.changes = Changes(lambda: f"asked: {self.past.calls}; given: {self.given}")
         self.past = Past(self.changes)
         self.world = World()
-        self.given: list[Said | Overlooked] = []
+        self.given: list[Said | Changed | Overlooked] = []
         self.slept: list[float] = []
         self.rested = asyncio.Semaphore(0)
         self.stream = io.StringIO()
@@ -84,10 +84,10 @@ class Setting:
         )
         self.passes: set[asyncio.Task[None]] = set()
 
-    def give(self, given: Said | Overlooked) -> None:
+    def give(self, given: Said | Changed | Overlooked) -> None:
         self.given.append(given)
         match given:
-            case Said(found):
+            case Said(found) | Changed(found):
                 self.see(found.place.channel, found.id)
             case Overlooked(channel, number):
                 self.see(channel, number)
@@ -111,7 +111,10 @@ class Setting:
     def live(self, number: int, channel: int = A) -> None:
         self.backfill.live(Said(message(number, channel)))
 
-    def of(self, channel: int) -> list[Said | Overlooked]:
+    def edited(self, number: int, channel: int = A) -> None:
+        self.backfill.changed(Changed(message(number, channel)))
+
+    def of(self, channel: int) -> list[Said | Changed | Overlooked]:
         return [one for one in self.given if channel in _where(one)]
 
     async def until(self, predicate: Callable[[], Any]) -> None:
@@ -127,7 +130,7 @@ class Setting:
         return [(call[1], call[2]) for call in self.past.calls if call[0] == "history"]
 
 
-def _where(given: Said | Overlooked) -> tuple[int]:
+def _where(given: Said | Changed | Overlooked) -> tuple[int]:
     return (given.channel if isinstance(given, Overlooked) else given.message.place.channel,)
 
 

@@ -7,7 +7,7 @@ import pytest
 from connector import facts
 from connector.backfill import AT_ONCE, PAGE
 from connector.lane_events import Overlooked
-from connector.ports import PostNever, Said
+from connector.ports import Changed, PostNever, Said
 from tests.connector.backfill_setting import HIDDEN, A, B, message, missed, setting
 
 PRIVATE, THREAD = 400, 500
@@ -72,6 +72,36 @@ async def test_the_past_of_a_channel_that_could_not_be_read_is_not_taken_once_it
         here.past.fates.clear()
         await here.connect()
         assert here.given == [Overlooked(A, 3)]
+
+
+async def test_an_edit_waits_behind_what_was_missed_as_its_message_does() -> None:
+    """Found by the soak: an edit was claimed at once, and after a kill what was said before it was never read."""
+    async with setting() as here:
+        here.see(A, 5)
+        here.past.listed, here.past.said = [A], {A: [5, 6, 7]}
+        here.past.gates[A] = asyncio.Event()
+        reading = here.connect()
+        await here.until(lambda: here.past.calls)
+        here.live(7)
+        here.edited(7)
+        assert here.given == []
+        here.past.gates[A].set()
+        await reading
+        assert here.given == [*missed([6, 7]), Said(message(7)), Changed(message(7))]
+        here.edited(6)
+        assert here.given[-1] == Changed(message(6))
+
+
+async def test_an_edit_of_long_ago_does_not_make_a_channel_that_is_new_to_us_begin_there() -> None:
+    async with setting() as here:
+        here.past.listed, here.past.said = [A], {A: [5, 8]}
+        here.past.gates[A] = asyncio.Event()
+        reading = here.connect()
+        await here.until(lambda: here.past.calls)
+        here.edited(5)
+        here.past.gates[A].set()
+        await reading
+        assert here.given == [Overlooked(A, 8), Changed(message(5))]
 
 
 # -- what is read --------------------------------------------------------------------------------------------------
