@@ -5,11 +5,19 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
-TIMES = int(os.environ.get("FUZZ_TIMES", "1"))
-"""`make fuzz` sets it: so many times the examples of `make test`."""
+
+def times(text: str) -> int:
+    """So many times the examples of `make test`, as `make fuzz` says it in FUZZ_TIMES."""
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise pytest.UsageError(f"FUZZ_TIMES={text}: it takes a whole number, 1 at least")
+    return int(text)
+
+
+TIMES = times(os.environ.get("FUZZ_TIMES", "1"))
 
 _PHASES = [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]  # explaining a find takes minutes
 _ODD = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]

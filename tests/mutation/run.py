@@ -174,11 +174,17 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--fair", type=int, default=FAIR, help="of these, how many of each file of the engine")
     parser.add_argument("--minutes", type=float, default=0, help="begin no further one after so long; 0: try all")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--file", action="append", default=[], help="mutants of this file only")
+    parser.add_argument(
+        "--file", action="append", default=[], choices=[*ENGINE, *LANES], help="mutants of this file only"
+    )
     parser.add_argument("--again", action="store_true", help="what survived the last run")
     given = parser.parse_args(arguments)
+    if given.count < 0 or given.fair < 0 or given.jobs < 1 or not given.minutes >= 0:
+        parser.error("--count, --fair and --minutes take 0 or more, --jobs 1 or more")
     reasons, begun = Reasons.read(), time.monotonic()
     mutants, sizes = (survivors(), {}) if given.again else drawn(given.count, given.seed, given.file, given.fair)
+    if not mutants:
+        parser.error("there is nothing to try: nothing survived the last run, or nothing was drawn")
     until = begun + 60 * given.minutes if given.minutes else math.inf
     ends, told, cpu, left = Counter[str](), [], 0.0, []
     files = {file: {"mutants": size, "tried": 0, "survived": 0} for file, size in sizes.items()}

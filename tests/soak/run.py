@@ -34,6 +34,8 @@ SETTLE = 240.0
 MORE = 240.0
 """Seconds that a run goes on, on a slow machine, until everything took place that must (`kinds.LEAST`)."""
 
+ENDED = "soak: ended early, nothing is judged"
+
 KEPT = 5
 """Messages whose evidence is shown."""
 
@@ -151,7 +153,12 @@ def main(words: list[str]) -> int:
     given, began = wanted(words), time.monotonic()
     print(f"soak: --seed {given.seed}", flush=True)
     whole = given.minutes * 60
-    walked = models.run(given.seed, given.steps, whole / 4 if whole else 7200.0, given.jobs)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # an end in order, which leaves nobody behind
+    try:
+        walked = models.run(given.seed, given.steps, whole / 4 if whole else 7200.0, given.jobs)
+    except KeyboardInterrupt:
+        print(ENDED)
+        return 1
     print("\n".join(walked.lines()), flush=True)
     folder = Path(tempfile.mkdtemp(prefix="pi-connector-soak-"))
     seconds = max(10.0, whole - (time.monotonic() - began) - 25.0) if whole else 4 * 3600.0
@@ -160,7 +167,7 @@ def main(words: list[str]) -> int:
         counts, verdict, found = asyncio.run(soak(given, folder, seconds))
     except (asyncio.CancelledError, KeyboardInterrupt):
         shutil.rmtree(folder)
-        print("soak: ended early, nothing is judged")
+        print(ENDED)
         return 1
     print("\n".join(told.table(counts, verdict, time.monotonic() - started)), flush=True)
     for what in found[:10]:
