@@ -183,6 +183,7 @@ class Run:
         self._dispatcher.on_person = people.act
         backfill = Backfill(self._gateway, lanes.world, allowed(rules), self._dispatcher.put, self._log)
         self._dispatcher.on_said, self._dispatcher.on_changed = backfill.live, backfill.changed
+        self._dispatcher.on_gone = backfill.gone
 
         def connected(event: Connected) -> None:
             self._health.connected()

@@ -8,7 +8,7 @@ from typing import TypeVar
 from connector.lane_events import Overlooked
 from connector.logs import Log
 from connector.messages import Place
-from connector.ports import Changed, Discord, PostLater, PostNever, Said
+from connector.ports import Changed, Discord, Gone, PostLater, PostNever, Said
 from connector.world import World
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ class Backfill:
     """One pass at a time; while a pass runs, live messages of its channels wait behind what was missed.
 
     So do edits: one may be the first that is heard of its message, and once that were claimed, what was said before it
-    would count as seen (BEHAVIOUR §6).
+    would count as seen (BEHAVIOUR §6). And so does the deletion of what waits: history does not have that any more.
 
     A later pass takes over from one that is not done, and from a channel in it that fails: what that pass has not
     given yet is found again. `sleep` takes seconds.
@@ -34,7 +34,7 @@ class Backfill:
         discord: Discord,
         world: World,
         allowed: Callable[[Place], bool],
-        give: Callable[[Said | Changed | Overlooked], None],
+        give: Callable[[Said | Changed | Gone | Overlooked], None],
         log: Log,
         *,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
@@ -45,7 +45,7 @@ class Backfill:
         self._give = give
         self._log = log
         self._sleep = sleep
-        self._held: dict[int, list[Said | Changed]] = {}
+        self._held: dict[int, list[Said | Changed | Gone]] = {}
         self._heard: dict[int, int] = {}
         self._pass: asyncio.Task[None] | None = None
         self._few = asyncio.Semaphore(AT_ONCE)
@@ -59,6 +59,14 @@ class Backfill:
     def changed(self, changed: Changed) -> None:
         """An edit, in its turn among its channel's messages."""
         self._pass_on(changed)
+
+    def gone(self, gone: Gone) -> None:
+        """A deletion: behind the message where that waits, and else at once."""
+        held = self._held.get(gone.channel, [])
+        if any(one.message.id in gone.messages for one in held if not isinstance(one, Gone)):
+            held.append(gone)
+        else:
+            self._give(gone)
 
     def _pass_on(self, heard: Said | Changed) -> None:
         held = self._held.get(heard.message.place.channel)

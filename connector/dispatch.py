@@ -112,6 +112,7 @@ class Dispatcher:
         )
         self.on_said: Callable[[Said], None] = self.put
         self.on_changed: Callable[[Changed], None] = self.put
+        self.on_gone: Callable[[Gone], None] = self.put
         self.on_connected: Callable[[Connected], None] = lambda _: None
         self.on_disconnected: Callable[[Disconnected], None] = lambda _: None
         self.on_errand: Callable[[ErrandDone], None] = lambda _: None
@@ -150,7 +151,7 @@ class Dispatcher:
             case Changed():
                 self.on_changed(heard)
             case Gone():
-                self.put(heard)
+                self.on_gone(heard)
             case ChannelGone(channel):
                 self.put(PlaceGone(channel))
             case Connected():

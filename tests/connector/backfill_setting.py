@@ -11,7 +11,7 @@ from connector.backfill import Backfill
 from connector.lane_events import Overlooked
 from connector.logs import Logs
 from connector.messages import Author, Message, Place
-from connector.ports import Changed, Discord, Said
+from connector.ports import Changed, Discord, Gone, Said
 from connector.settings import LogSettings
 from connector.world import World
 from fakes.waiting import Changes
@@ -73,7 +73,7 @@ class Setting:
         self.changes = Changes(lambda: f"asked: {self.past.calls}; given: {self.given}")
         self.past = Past(self.changes)
         self.world = World()
-        self.given: list[Said | Changed | Overlooked] = []
+        self.given: list[Said | Changed | Gone | Overlooked] = []
         self.slept: list[float] = []
         self.rested = asyncio.Semaphore(0)
         self.stream = io.StringIO()
@@ -84,13 +84,15 @@ class Setting:
         )
         self.passes: set[asyncio.Task[None]] = set()
 
-    def give(self, given: Said | Changed | Overlooked) -> None:
+    def give(self, given: Said | Changed | Gone | Overlooked) -> None:
         self.given.append(given)
         match given:
             case Said(found) | Changed(found):
                 self.see(found.place.channel, found.id)
             case Overlooked(channel, number):
                 self.see(channel, number)
+            case Gone():
+                pass
         self.changes.tell()
 
     def see(self, channel: int, number: int) -> None:
@@ -114,7 +116,7 @@ class Setting:
     def edited(self, number: int, channel: int = A) -> None:
         self.backfill.changed(Changed(message(number, channel)))
 
-    def of(self, channel: int) -> list[Said | Changed | Overlooked]:
+    def of(self, channel: int) -> list[Said | Changed | Gone | Overlooked]:
         return [one for one in self.given if channel in _where(one)]
 
     async def until(self, predicate: Callable[[], Any]) -> None:
@@ -130,8 +132,8 @@ class Setting:
         return [(call[1], call[2]) for call in self.past.calls if call[0] == "history"]
 
 
-def _where(given: Said | Changed | Overlooked) -> tuple[int]:
-    return (given.channel if isinstance(given, Overlooked) else given.message.place.channel,)
+def _where(given: Said | Changed | Gone | Overlooked) -> tuple[int]:
+    return (given.channel if isinstance(given, Overlooked | Gone) else given.message.place.channel,)
 
 
 def missed(numbers: Iterable[int], channel: int = A) -> list[Said]:

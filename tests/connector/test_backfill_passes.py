@@ -7,7 +7,7 @@ import pytest
 from connector import facts
 from connector.backfill import AT_ONCE, PAGE
 from connector.lane_events import Overlooked
-from connector.ports import Changed, PostNever, Said
+from connector.ports import Changed, Gone, PostNever, Said
 from tests.connector.backfill_setting import HIDDEN, A, B, message, missed, setting
 
 PRIVATE, THREAD = 400, 500
@@ -90,6 +90,23 @@ async def test_an_edit_waits_behind_what_was_missed_as_its_message_does() -> Non
         assert here.given == [*missed([6, 7]), Said(message(7)), Changed(message(7))]
         here.edited(6)
         assert here.given[-1] == Changed(message(6))
+
+
+async def test_a_deletion_waits_behind_its_message_and_else_for_nothing() -> None:
+    """What is deleted is in no history any more: held alone, it would be answered."""
+    async with setting() as here:
+        here.see(A, 5)
+        here.past.listed, here.past.said = [A], {A: [5, 6]}
+        here.past.gates[A] = asyncio.Event()
+        reading = here.connect()
+        await here.until(lambda: here.past.calls)
+        here.live(7)
+        here.backfill.gone(Gone(A, (7,)))
+        here.backfill.gone(Gone(A, (4,)))
+        assert here.given == [Gone(A, (4,))]
+        here.past.gates[A].set()
+        await reading
+        assert here.given[1:] == [*missed([6]), Said(message(7)), Gone(A, (7,))]
 
 
 async def test_an_edit_of_long_ago_does_not_make_a_channel_that_is_new_to_us_begin_there() -> None:
