@@ -66,9 +66,10 @@ class Ahead:
         self._asked: asyncio.Task[str] | None = None
         self._endings: set[asyncio.Task[None]] = set()
 
-    def begin(self) -> None:
-        """Ask for the first answer."""
+    def begin(self) -> "asyncio.Task[str]":
+        """Ask for the first answer, or anew."""
         self._asked = asyncio.create_task(self._ask(), name="first answer")
+        return self._asked
 
     async def facts(self, over: asyncio.Event, patience: float) -> "started.Facts":
         """What `connector.started` tells.
@@ -85,10 +86,7 @@ class Ahead:
 
         The first call takes the answer that is under way, each later one asks anew. Raises Refusal.
         """
-        if self._asked is None:
-            self.begin()
-        asked = self._asked
-        assert asked  # noqa: S101 - begun above
+        asked = self._asked or self.begin()
         try:
             return await asyncio.shield(asked)  # who gives up leaves it to `close`, which waits for its end
         finally:
