@@ -74,6 +74,13 @@ class Places(Texts):
             self.record(told)
             self.out.append(Post(told))
 
+    def drop_unheard(self) -> None:
+        """At a start: what no round owes goes, where no thread stands and none is opened; its message was deleted."""
+        awaited = {round_.channel for round_ in self.world.rounds.values()} | self.world.threads
+        for owed in list(self.world.owed.values()):
+            if not owed.round and owed.channel not in awaited and self.world.lane(str(owed.channel)).thread_of:
+                self.record(facts.Dropped(owed.key, "no thread was opened for it"))
+
     def lane_of(self, name: str) -> Lane | None:
         """The lane of a round that is known."""
         round_ = self.world.rounds.get(name)

@@ -296,6 +296,7 @@ class Lanes(Places):
         for round_ in rounds:
             if round_.parent and round_.channel not in self.world.threads:
                 self.open_thread(round_)
+        self.drop_unheard()
         for owed in self.world.owed.values():
             self.out.append(Post(owed, *self.world.stands.get(owed.key, (0, 0)), fresh=False))
         for round_ in rounds:

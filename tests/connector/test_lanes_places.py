@@ -6,7 +6,7 @@ import pytest
 
 from connector import facts, notices, notices_places
 from connector.lane_effects import Post, Retire, Tell, Typing
-from connector.lane_events import PlaceGone, PostDone
+from connector.lane_events import Deleted, PlaceGone, PostDone, SessionGone
 from connector.world import Phase
 from engine import events as engine
 from tests.machine.lanes_machine import Sim, rules
@@ -115,6 +115,38 @@ def test_a_notice_that_its_thread_does_not_take_is_said_above(make: Make, reason
     told = sim.posts[f"{first}/lost/notice1"]
     assert (told.channel, told.text, told.reply_to) == (14, notices_places.untold(), int(first))
     assert ends(sim, waits) == [[]]
+
+
+def session_notices(sim: Sim, lane: str) -> list[str]:
+    return [key for key in sim.posts if key.startswith(f"{lane}/session/")]
+
+
+def test_what_the_lane_was_to_be_told_goes_with_a_message_that_never_got_its_thread(make: Make) -> None:
+    """Found by the soak's walks: after a restart it was posted where no thread stood."""
+    sim = make()
+    name = sim.arrive(ABOVE, thread=True)
+    sim.step(SessionGone(name))
+    (key,) = session_notices(sim, name)
+    sim.step(Deleted(int(name), known=True))
+    sim.crash()
+    assert key not in sim.posts
+    assert key not in sim.lanes.world.owed
+
+
+@pytest.mark.parametrize("stands", [False, True])
+def test_it_is_told_where_the_thread_stands_or_is_still_to_be_opened(make: Make, *, stands: bool) -> None:
+    sim = make()
+    name = sim.arrive(ABOVE, thread=True)
+    if stands:
+        sim.thread(int(name), opened=True)
+        sim.pump()
+    sim.step(SessionGone(name))
+    told = session_notices(sim, name)
+    if stands:
+        sim.step(Deleted(int(name), known=True))
+    sim.crash()
+    assert session_notices(sim, name) == told
+    assert len(told) == 1
 
 
 def test_so_is_a_receipt_of_stop_word_for_word(make: Make) -> None:
