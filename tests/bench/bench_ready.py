@@ -19,18 +19,15 @@ from tests.bench.lives import bare, connector
 from tests.bench.pairs import Figure, figure
 from tests.bench.pinned import PINNED, pinned
 
-SCRIPTED_PAIRS, REAL_PAIRS = 100, 40
-"""At most: two starts take a second or two, of the real pi two or three."""
-
 
 async def starts(
-    world: FakeDiscord, folder: Path, *, name: str, child: tuple[str, ...], environ: Mapping[str, str], cap: int
+    world: FakeDiscord, folder: Path, *, name: str, child: tuple[str, ...], environ: Mapping[str, str]
 ) -> Figure:
     """Both starts, interleaved."""
     times: tuple[list[float], list[float]] = [], []
     sections = {"access": {"users": [world.person("ann").id]}, "log": {"level": "info"}, "agent": {"env": environ}}
     home = Home(folder, world, child=child, **sections)
-    for number in range(pairs(cap)):
+    for number in range(pairs()):
         for index in (0, 1) if number % 2 else (1, 0):
             shutil.rmtree(home.state, ignore_errors=True)
             start = time.perf_counter()
@@ -46,13 +43,13 @@ async def measure() -> list[Figure]:
         async with discord(validate=False) as world:
             folder = Path(scratch)
             real = RealPi(pi, folder, "http://127.0.0.1:9/v1").launch()  # nothing is asked of a model
-            kinds: dict[str, tuple[tuple[str, ...], Mapping[str, str], int]] = {
-                "the scripted child": (FAKE_PI, {}, SCRIPTED_PAIRS),
-                f"pi {PINNED}": (real.command, real.env, REAL_PAIRS),
+            kinds: dict[str, tuple[tuple[str, ...], Mapping[str, str]]] = {
+                "the scripted child": (FAKE_PI, {}),
+                f"pi {PINNED}": (real.command, real.env),
             }
             return [
-                await starts(world, folder, name=name, child=child, environ=environ, cap=cap)
-                for name, (child, environ, cap) in kinds.items()
+                await starts(world, folder, name=name, child=child, environ=environ)
+                for name, (child, environ) in kinds.items()
             ]
 
 

@@ -8,7 +8,7 @@ lets it run a tool that prints as much. Discord and the provider are in the benc
 import asyncio
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import psutil
@@ -25,8 +25,8 @@ from tests.bench.pairs import Figure, Surplus, figure
 from tests.bench.pinned import PINNED, pinned
 
 SIZE, MB = 2_000_000, 1_000_000
-RELAY_PAIRS = 20
-"""At most: a run takes some seconds."""
+A_LIFE = 20
+"""Pairs before the next pi: a session keeps all that was said in it, and all of it is sent with each message."""
 WARM = 12
 """Runs after which memory is to stay where it is, to 5 MB: four of each kind, so that like is compared with like."""
 
@@ -50,10 +50,21 @@ RUNS: dict[str, Callable[[], list[Call]]] = {
 }
 
 
-async def measure(pi: RealPi, provider: Provider) -> list[Figure | Surplus]:
-    """One life, all runs in turn; the first of each does not count."""
-    ours: dict[str, list[float]] = {name: [] for name in RUNS}
-    theirs: dict[str, list[float]] = {name: [] for name in RUNS}
+@dataclass(slots=True)
+class Relayed:
+    """Seconds of processor time by kind of run.
+
+    `resident`: bytes before the first run and after each, in the first life; `less`: those of the bare client then.
+    """
+
+    ours: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in RUNS})
+    theirs: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in RUNS})
+    resident: list[int] = field(default_factory=list)
+    less: int = 0
+
+
+async def relay(pi: RealPi, provider: Provider, count: int, found: Relayed) -> None:
+    """One life, all runs in turn, `count` pairs of each kind; the first of each does not count."""
     launch = pi.launch(arguments=())
     environ = {name: value for name, value in launch.env.items() if name != "HOME"}
     async with living(pi.folder, launch.command, env=environ) as life, bare(life.world) as client:
@@ -62,39 +73,50 @@ async def measure(pi: RealPi, provider: Provider) -> list[Figure | Surplus]:
         resident = [stand(life.program.pid).resident]
         children = psutil.Process(life.program.pid).children()
         child = next(one.pid for one in children if one.status() != psutil.STATUS_ZOMBIE)
-        for number in range(-1, pairs(RELAY_PAIRS)):
+        for number in range(-1, count):
             for name, behaviours in RUNS.items():
                 provider.push(*behaviours())
                 began = cpu_of(child)
                 mine = await life.ask()
                 resident.append(stand(life.program.pid).resident)
                 if number >= 0:
-                    ours[name].append(mine)
-                    theirs[name].append(cpu_of(child) - began)
-        less = stand(client).resident
+                    found.ours[name].append(mine)
+                    found.theirs[name].append(cpu_of(child) - began)
+        if not found.resident:
+            found.resident, found.less = resident, stand(client).resident
+
+
+def told(found: Relayed) -> list[Figure | Surplus]:
+    """A figure for each kind of run, and the memory."""
     title = f"processor time of relaying 2 MB, by pi {PINNED} producing it"
-    found: list[Figure | Surplus] = [figure(f"{title}: {name}", ours[name], theirs[name], bound=0.25) for name in RUNS]
+    rows: list[Figure | Surplus] = [
+        figure(f"{title}: {name}", found.ours[name], found.theirs[name], bound=0.25) for name in RUNS
+    ]
+    resident = found.resident
     count = len(resident) - 1
     warm = min(WARM, count // 2 // len(RUNS) * len(RUNS))
     whole = f"resident memory after {count} runs of 2 MB"
     counterparts = (
-        ("beside a bare client", less, None),
+        ("beside a bare client", found.less, None),
         ("by after a short one", resident[0], None),
         (f"by after run {warm}", resident[warm], 5),
     )
     for words, other, bound in counterparts:
-        found.append(Surplus(f"{whole}, {words}", "MB", bound, round(resident[-1] / MB, 1), round(other / MB, 1)))
+        rows.append(Surplus(f"{whole}, {words}", "MB", bound, round(resident[-1] / MB, 1), round(other / MB, 1)))
+    return rows
+
+
+async def measure() -> Relayed:
+    """Life after life of the installed pi, until there are as many pairs as asked for."""
+    installation, found, wanted = pinned(), Relayed(), pairs()
+    async with Provider() as provider:
+        for first in range(0, wanted, A_LIFE):
+            with tempfile.TemporaryDirectory() as scratch:
+                pi = RealPi(installation, Path(scratch), provider.base_url)
+                await relay(pi, provider, min(A_LIFE, wanted - first), found)
     return found
-
-
-async def life() -> list[Figure | Surplus]:
-    """With the installed pi."""
-    installation = pinned()
-    with tempfile.TemporaryDirectory() as scratch:
-        async with Provider() as provider:
-            return await measure(RealPi(installation, Path(scratch), provider.base_url), provider)
 
 
 def run() -> list[Figure | Surplus]:
     """A figure for each kind of run, and the memory."""
-    return asyncio.run(life())
+    return told(asyncio.run(measure()))

@@ -14,8 +14,6 @@ from tests.bench.pairs import Figure, figure
 
 PENDING = 10_000
 LANES = 40
-START_PAIRS = 40
-"""At most: a start takes a second or two."""
 
 
 def pending(folder: Path, count: int) -> None:
@@ -45,7 +43,7 @@ async def measure() -> list[Figure]:
         pending(empty, 0)
         async with discord(validate=False) as world:
             person = world.person("ann")
-            for number in range(pairs(START_PAIRS)):
+            for number in range(pairs()):
                 for index, origin in ((0, full), (1, empty)) if number % 2 else ((1, empty), (0, full)):
                     home = Home(Path(name), world, access={"users": [person.id]}, log={"level": "info"})
                     shutil.rmtree(home.state, ignore_errors=True)

@@ -20,8 +20,6 @@ from tests.bench.readers_how import command, reader
 from tests.bench.stream import lay, turn
 
 DELTAS = 100_000
-TURN_PAIRS = 40
-"""At most: a pair takes two or three seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,7 @@ async def measure() -> list[Figure]:
         folder = lay(Path(scratch) / "turn", turn(DELTAS))
         with reader("plain", folder) as plain:
             async with living(Path(scratch), command(str(folder))) as life:
-                for number in range(-1, pairs(TURN_PAIRS)):
+                for number in range(-1, pairs()):
                     if number % 2:
                         mine, other = await life.ask(), (await asyncio.to_thread(plain.turn)).cpu
                     else:
