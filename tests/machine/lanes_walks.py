@@ -121,6 +121,7 @@ def odd(sim: Sim, n: int) -> None:
             kids = [kid for kid in sim.children.values() if kid.alive and not kid.ready and kid.session]
             starting = [kid for kid in kids if sim.lanes.world.lane(kid.lane).session == kid.session]
             if starting:
+                sim.now += 1  # a child needs time to start: no two lose a lane's session in one instant
                 sim.step(SessionGone(starting[0].lane))
         case 3 if n % 10 == 3:
             sim.step(Shutdown())
